@@ -12,7 +12,7 @@ from operator import itemgetter
 
 from ralph.analysis.detectors.activity import announcement_end, ends_of, in_list
 from ralph.analysis.detectors.objections import IDENTIFIER, Objections, task_of
-from ralph.analysis.detectors.statements import has_subject, is_check_verdict, only_predicate, statements_on_work
+from ralph.analysis.detectors.statements import is_check_verdict, only_predicate, statements_on_work
 from ralph.analysis.lexicon import Role
 from ralph.analysis.result import HIGH, VERY_HIGH, Reply, Signal
 from ralph.analysis.text import Span
@@ -52,7 +52,6 @@ def detect_status(reply: Reply) -> Iterable[Signal]:
 
 _BEGIN = itemgetter(1)  # the beginning of a hit
 _OCCURRENCES = 50  # occurrences of one keyword that are examined, from the beginning and as many from the end
-_KEYWORD_ROLES: frozenset[Role] = frozenset({"keyword", "success", "lost"})
 
 
 def detect_keywords(reply: Reply) -> Iterable[Signal]:
@@ -60,10 +59,12 @@ def detect_keywords(reply: Reply) -> Iterable[Signal]:
 
     Also finds the weaker words that only move the completion score.
     """
-    if not reply.scope.has(_KEYWORD_ROLES):
-        return
     scope, objections = reply.scope, Objections.of(reply)
-    for hit in _ends_of_each(scope.of("keyword")):
+    by_name: dict[str, list[Hit]] = {}
+    for hit in scope.of("keyword"):
+        by_name.setdefault(hit.name, []).append(hit)
+    kept = (hit for hits in by_name.values() for hit in ends_of(hits, _OCCURRENCES))
+    for hit in sorted(kept, key=_BEGIN):
         if scope.reading.in_heading(hit.start):
             yield Signal.at(hit, "discounted_keyword", 0, "It is in a heading.")
         elif objection := objections.against_word(hit):
@@ -80,16 +81,6 @@ def detect_keywords(reply: Reply) -> Iterable[Signal]:
             break
     for hit in scope.of("lost")[:1]:
         yield Signal.at(hit, "lost", 0, "The agent does not know what to do.")
-
-
-def _ends_of_each(hits: Sequence[Hit]) -> Sequence[Hit]:
-    """Return the first and the last occurrences of each keyword, in order."""
-    if len(hits) <= _OCCURRENCES:
-        return hits
-    kept: set[Hit] = set()
-    for name in {hit.name for hit in hits}:
-        kept.update(ends_of([hit for hit in hits if hit.name == name], _OCCURRENCES))
-    return sorted(kept, key=_BEGIN)
 
 
 _LOOKED_AT = 40  # words that are examined, from the beginning and as many from the end
@@ -120,8 +111,7 @@ def detect_claims(reply: Reply) -> Iterable[Signal]:
     found += _promises(reply)
     if scope.has(_NOTHING_LEFT):
         found += _nothing_left(reply)
-    if reply.reading.headings and "keyword" in scope.hits:
-        found += _titles(reply)
+    found += _titles(reply)
     return found
 
 
@@ -133,10 +123,7 @@ def completion_claim(hit: Hit, weight: int, why: str) -> Signal:
 def relevant_hits(reply: Reply, hits: Iterable[Hit]) -> Sequence[Hit]:
     """Return the hits after the last announcement in order, or the first and the last of many."""
     begin = Objections.of(reply).start
-    hits = sorted(hits, key=_BEGIN)
-    if begin:
-        hits = [hit for hit in hits if hit.start >= begin]
-    return ends_of(hits, _LOOKED_AT)
+    return ends_of(sorted([hit for hit in hits if hit.start >= begin], key=_BEGIN), _LOOKED_AT)
 
 
 def _claims_of_whole(reply: Reply) -> list[Signal]:
@@ -185,8 +172,6 @@ def _claims_of_subjects(reply: Reply) -> Iterator[Signal]:
     if len(reply.reading.text) <= _SHORT and (only := only_predicate(reply, scope.of("finished"))):
         yield completion_claim(only, VERY_HIGH, "The reply says nothing else.")
         return
-    if not has_subject(reply):
-        return
     objections = Objections.of(reply)
     names: set[str] = set()
     predicates = relevant_hits(reply, (*scope.of("finished"), *scope.of("closed"), *scope.of("stands")))
@@ -201,7 +186,7 @@ def _claims_of_subjects(reply: Reply) -> Iterator[Signal]:
 def _promises(reply: Reply) -> Iterator[Signal]:
     """Yield a promise of completion that is the first or last line, even if the run asks for none."""
     text = reply.output.text
-    if "<promise>" not in text[:_PROMISE] and "<promise>" not in text[-_PROMISE:]:
+    if "<promise>" not in text:
         return
     tail = len(text) - len(text[-_PROMISE:])
     found = _PROMISED.match(text) or _PROMISED_LAST.search(text, tail)
@@ -245,22 +230,12 @@ _OPENING = pattern(r"(?:[\s*_#>✅✓🎉☑️:-]|\b(?:i|we|and|yes|so|now|then
 def detect_achievements(reply: Reply) -> Iterable[Signal]:
     """Find the achievements that nothing speaks against; none if another claim is enough by itself."""
     claims = reply.signals.of("completion_claim")
-    if not _has_achievement_words(reply) or any(claim.weight >= VERY_HIGH for claim in claims):
+    if any(claim.weight >= VERY_HIGH for claim in claims):
         return
     achievements = _Achievements(reply)
     for hit in achievements.found():
         if weight := achievements.weight(hit):
             yield completion_claim(hit, weight, "It is reported as achieved.")
-
-
-def _has_achievement_words(reply: Reply) -> bool:
-    """Return True if there are words of an achievement: some are one alone, some only beside another role."""
-    has = reply.scope.hits.__contains__
-    if has("achieve") or (has("finished") and reply.scope.has(_TELLING)):
-        return True
-    if (has("closed") and has("passive")) or (has("changed") and has("outright")):
-        return True
-    return has("work") and Objections.of(reply).task.given
 
 
 class _Achievements:
@@ -282,10 +257,8 @@ class _Achievements:
         """Yield verbs in the first person or the passive; in a list only those about the task."""
         scope = self._scope
         words = [*(scope.of("finished") if scope.has(_TELLING) else ()), *scope.of("achieve")]
-        if "passive" in scope.hits:
-            words += [hit for hit in scope.of("closed") if scope.before("passive", hit, 1)]
-        if "outright" in scope.hits:
-            words += [hit for hit in scope.of("changed") if self._is_own_success(hit)]
+        words += (hit for hit in scope.of("closed") if scope.before("passive", hit, 1))
+        words += (hit for hit in scope.of("changed") if self._is_own_success(hit))
         if self._objections.task.given:
             words += scope.of("work")
         for hit in relevant_hits(self._reply, {hit.start: hit for hit in words}.values()):
@@ -350,7 +323,6 @@ _ITEM = pattern(r"\n[ \t]{0,8}(?:[-*+•✅✓✔☑]|\d{1,2}[.)]|\*\*\d|\|)[ \t
 _TICK_MARKS = "✅✓✔☑"
 _ITEMS, _TICKS = 2, 3
 _REPORT_LOOKED_AT = 50
-_WORDS: frozenset[Role] = frozenset({"recap", "fault", "verified", "passes", "committed"})
 
 
 def detect_reports(reply: Reply) -> Iterable[Signal]:
@@ -358,8 +330,6 @@ def detect_reports(reply: Reply) -> Iterable[Signal]:
 
     A report on one iteration counts only if that iteration is the task.
     """
-    if not reply.scope.has(_WORDS) and reply.reading.unfenced.isascii():
-        return  # neither a word nor a tick
     begin = announcement_end(reply)
     if verified := _verification(reply, begin):
         yield Signal("verified", "", *verified, 25, "A check is reported to pass.")
@@ -367,23 +337,18 @@ def detect_reports(reply: Reply) -> Iterable[Signal]:
     if recap == (0, 0):
         return
     text = reply.reading.unfenced
-    ticked = not text.isascii() and sum(map(text[begin:].count, _TICK_MARKS)) >= _TICKS
+    ticked = sum(map(text[begin:].count, _TICK_MARKS)) >= _TICKS
     committed = reply.scope.of("committed")
     closed = bool(verified or ticked or (committed and committed[-1].start >= begin))
-    if (recap and closed) or ((recap or closed) and (ticked or _has_items(text[begin:]))):
+    items = islice(_ITEM.finditer(f"\n{text[begin:]}"), _ITEMS)
+    if (recap and closed) or ((recap or closed) and (ticked or len(list(items)) == _ITEMS)):
         span = recap or verified or (begin, begin)
         yield Signal("completion_report", "", *span, HIGH, "It has the shape of a final report.")
-
-
-def _has_items(text: str) -> bool:
-    return len(list(islice(_ITEM.finditer(f"\n{text}"), _ITEMS))) == _ITEMS
 
 
 def _recap(reply: Reply, begin: int) -> Span | None:
     """Return the word of summing up; (0, 0) if it sums up only one iteration."""
     scope = reply.scope
-    if not scope.of("recap"):
-        return None
     task = task_of(reply.context.task)
     span: Span | None = None
     for hit in scope.within("recap", (begin, len(scope.reading.prose)))[:_REPORT_LOOKED_AT]:

@@ -6,7 +6,6 @@ Optional work, work for later and empty lists do not count; nor do checks that f
 sandbox, the network, a failure that was there before. "Ready for the next task" waits, and leaves nothing open.
 """
 
-import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
@@ -196,7 +195,9 @@ class _OpenWork:
     def unfinished(self) -> Iterator[Span]:
         """Yield statements that something is left, or that a number of things are still as they were."""
         for hit in self._after("unfinished"):
-            if self._scope.negated(hit, 4) or self._is_excused(hit) or self._denies_object(hit):
+            # "found that it isn't." says so; "found that it isn't the list" denies something else
+            denies = hit.name.startswith(_FINDING) and not _CLOSED.match(self._prose, hit.end)
+            if denies or self._scope.negated(hit, 4) or self._is_excused(hit):
                 continue
             if not _NOT_ONE.match(self._prose, self._objections.sentence(hit)[0], hit.start):
                 yield hit.start, hit.end
@@ -213,10 +214,6 @@ class _OpenWork:
                 yield hit.start, hit.end
         yield from self._pending()
 
-    def _denies_object(self, hit: Hit) -> bool:
-        """Return True if a denial has an object: "found that it isn't the list"; not "found that it isn't."."""
-        return hit.name.startswith(_FINDING) and _CLOSED.match(self._prose, hit.end) is None
-
     def _is_lack(self, turned: Hit) -> bool:
         """Return True if what is negated is missing: "no code yet"; not "no problems yet"."""
         if turned.name != "no":
@@ -228,8 +225,7 @@ class _OpenWork:
         """Return True if a number of things are the subject, and of the others also what they lack."""
         if hit.name in _LACKS:
             needless = self._scope.negated(hit, 2) or _NEEDLESS.match(self._prose, hit.end)
-            if hit.name in _FOLLOWS:
-                needless = needless or _OUT_OF_IT.match(self._prose, hit.end)
+            needless = needless or (hit.name in _FOLLOWS and _OUT_OF_IT.match(self._prose, hit.end))
             if needless or not _OTHERS.match(self._prose, begin):
                 return False
         subject = self._prose[begin : hit.start]
@@ -252,11 +248,9 @@ class _OpenWork:
             return True
         if _OF_KIND.match(self._prose, sentence[0], hit.start) and _GOES_ON.match(self._prose, hit.end):
             return True
-        return self._scope.any_within(_ALLOWED, sentence) or self._is_beyond_work(hit)
-
-    def _is_beyond_work(self, hit: Hit) -> bool:
-        """Return True within a section beyond the work: known limitations, ideas for later."""
-        headings = self._scope.reading.headings
+        if self._scope.any_within(_ALLOWED, sentence):
+            return True
+        headings = self._scope.reading.headings  # of a section beyond the work: known limitations, ideas for later
         index = bisect_right(headings, hit.start, key=itemgetter(0))
         return index > 0 and bool(self._scope.within("optional", headings[index - 1]))
 
@@ -273,20 +267,18 @@ class _OpenWork:
             if scope.any_within(_EXCUSES, sentence) or self._objections.is_described(hit):
                 continue
             past = _BEFORE.match(self._prose, hit.end) and self._is_past(hit, sentence[1])
-            if not (past or _NONE.match(self._prose, hit.end) or self._is_meant(hit)):
+            meant = _IF.match(self._prose, hit.end) or _MEANT.search(
+                self._prose, max(sentence[0], hit.start - _MEANS), hit.start
+            )
+            if not (past or meant or _NONE.match(self._prose, hit.end)):
                 yield hit.start, hit.end
 
     def _is_past(self, hit: Hit, end: int) -> bool:
         """Return True if a check failed before and passes now, or is described: "a test that failed before"."""
         scope, rest = self._scope, (hit.end, end)
-        if scope.within("verified", rest) or scope.within("passes", rest):
+        if scope.any_within(("verified", "passes"), rest):
             return True
         return self._prose.endswith(("that ", "which "), 0, hit.start) and not scope.within("qualifier", rest)
-
-    def _is_meant(self, hit: Hit) -> bool:
-        """Return True if a check is meant to fail."""
-        begin = max(self._scope.reading.sentence(hit.start)[0], hit.start - _MEANS)
-        return bool(_IF.match(self._prose, hit.end) or _MEANT.search(self._prose, begin, hit.start))
 
     def next_pieces(self) -> Iterator[Span]:
         """Yield items of work that are called next or remaining, that are open, or about to begin."""
@@ -344,7 +336,7 @@ class _OpenWork:
     def _is_ticked(self, hit: Hit) -> bool:
         """Return True if all of a plan is said to be done: "every item of the plan is checked off"."""
         sentence = self._objections.sentence(hit)
-        if self._scope.within("all", sentence) or self._scope.within("everything", sentence):
+        if self._scope.any_within(("all", "everything"), sentence):
             return True
         return any(is_stated(self._prose, closed) for closed in self._scope.within("closed", sentence))
 
@@ -367,17 +359,14 @@ class _OpenWork:
         if self._scope.reading.in_heading(hit.start) or self._prose[hit.end - 1] == ":":
             return True
         label = _LABEL.match(self._prose, hit.end)
-        return label is not None and not self._is_amount(hit, label)
+        if label is None or hit.name not in _LEFT_OF_IT or not (label[1] or "").strip(_MARKS):
+            return label is not None
+        if self._scope.within("goal", (hit.end, label.end())):
+            return True
+        return not _AMOUNT.match(self._prose, label.end())  # of another quantity: "Remaining minutes: 41,000"
 
     def _rest_of_line(self, hit: Hit) -> str:
         return self._prose[hit.end : line_end(self._prose, hit.end)]
-
-    def _is_amount(self, hit: Hit, label: re.Match[str]) -> bool:
-        """Return True if a label is about another quantity: "Remaining minutes: 41,000"."""
-        about = (label[1] or "").strip(_MARKS)
-        if not about or hit.name not in _LEFT_OF_IT or self._scope.within("goal", (hit.end, label.end())):
-            return False
-        return _AMOUNT.match(self._prose, label.end()) is not None
 
     def _section(self, label: Hit) -> Span:
         """Return what a label is about: the section of a heading, else the rest of its line or its list."""
@@ -430,20 +419,16 @@ _WHOLE_CLAIMED: Sequence[_Kind] = [
     *_ANY_REPLY,
     ("next_piece", frozenset({"following", "open", "begin"}), _OpenWork.next_pieces, "Other work follows."),
 ]
+_STEPS: _Kind = ("next_steps", frozenset({"later"}), _OpenWork.next_steps, "Further steps follow.")
+_GROUNDWORK: _Kind = ("unfinished", frozenset({"groundwork"}), _OpenWork.groundwork, "It is about preparations.")
+_PARTS: _Kind = ("part_claim", frozenset({"finished"}), _OpenWork.parts, "Only a part is reported as complete.")
+_SHARES: _Kind = (
+    *("share", frozenset(_SHARE_ROLES), _OpenWork.shares),
+    "It reports one piece of the work and mentions others.",
+)
 # For a reply that does not claim the whole of its task, which is not a single item by its name.
-_WHOLE_NOT_CLAIMED: Sequence[_Kind] = [
-    *_WHOLE_CLAIMED,
-    ("next_steps", frozenset({"later"}), _OpenWork.next_steps, "Further steps follow."),
-    ("unfinished", frozenset({"groundwork"}), _OpenWork.groundwork, "It is about preparations."),
-    ("part_claim", frozenset({"finished"}), _OpenWork.parts, "Only a part is reported as complete."),
-]
-# For any other reply without a task.
-_NO_TASK: Sequence[_Kind] = [
-    *_WHOLE_CLAIMED,
-    ("next_steps", frozenset({"later"}), _OpenWork.next_steps, "Further steps follow."),
-    ("part_claim", frozenset({"finished"}), _OpenWork.parts, "Only a part is reported as complete."),
-    ("share", frozenset(_SHARE_ROLES), _OpenWork.shares, "It reports one piece of the work and mentions others."),
-]
+_WHOLE_NOT_CLAIMED: Sequence[_Kind] = [*_WHOLE_CLAIMED, _STEPS, _GROUNDWORK, _PARTS]
+_NO_TASK: Sequence[_Kind] = [*_WHOLE_CLAIMED, _STEPS, _PARTS, _SHARES]  # for any other reply without a task
 _AHEAD: frozenset[Role] = frozenset({"open", "begin"})
 _PIECES: frozenset[Role] = frozenset({"goal", "stage"})
 # Without one of these roles nothing is left; the others say so only beside a piece of the work.

@@ -5,12 +5,10 @@ at the beginning of the reply. "The tests of the feature are complete" has the t
 its number, such as "task 4", is not a whole; an issue is.
 """
 
-from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from functools import cached_property
 from itertools import chain, islice
-from operator import itemgetter
 
 from ralph.analysis.detectors.activity import announcement_end
 from ralph.analysis.detectors.objections import Objections
@@ -22,7 +20,6 @@ from ralph.system.text import pattern
 
 __all__ = [
     "Opening",
-    "has_subject",
     "is_check_verdict",
     "is_stated",
     "is_to_come",
@@ -65,9 +62,7 @@ _OF_OTHER = pattern(
     r"\b(?:for|of|in|to|with|on|from|by|about|that|which|who|if|when|after|before|until|tests?|is|are|was|were|has|need"
     r"|needs|next|first|each|sure|ensure|check|verify|verified|until|once|hope|assume|whether|think|de|del|para|en|con|que)\b|\d|[第部]|[前下其][一二兩两三中]"
 )
-_MARK = pattern("[,;:!?，：；、（(—–•✅🎉✓✔☑️]")
-# The end of a clause. Words are a pattern of their own, tried only where they may be: that takes a third of the time.
-_JOINT = pattern(r"\b(?:and|so|y)\b|(?<=\s)-(?=\s)")
+_CLAUSE_END = pattern(r"[,;:!?，：；、（(—–•✅🎉✓✔☑️]|\b(?:and|so|y)\b|(?<=\s)-(?=\s)")
 _VERB = pattern(r"\b(?:is|are|was|were|but|needs?|will|has|have|que)\b")
 # What may follow a noun that is the subject; another noun would be the subject instead.
 _BEHIND = pattern(
@@ -75,18 +70,13 @@ _BEHIND = pattern(
 )
 _NOUNS: tuple[Role, ...] = ("whole", "piece", "trouble")
 _WHERE_LATE = _NOUNS[:2]  # the nouns that count after the beginning of the reply
-_ANY_NOUN: frozenset[Role] = frozenset(_NOUNS)
 _SEVERAL: tuple[Role, ...] = ("part", "pieced", "following")
 _COPULAS = ("is ", "are ", "está ", "están ")
-# the most frequent copulas, found without a pattern
-_PLAINLY = frozenset({*_COPULAS, "ist ", "sind ", "wurde ", "wurden "})
-_ARTICLES = frozenset({"", "the "})  # what most often precedes a subject
 _MARKS = " *_#0123456789-已经經也先前都"
 _NUMBERED = pattern(r"[\s*_]{0,3}#?[a-z]{0,4}-?\d")
 _REPORTED = frozenset({"issue", "ticket", "bug", "request", "error", "problem", "regression", "defect"})
 _WORD = pattern(r"[^\W\d_]+")
 _MOST = 4
-_END = itemgetter(2)  # the end of a hit
 
 
 def statements_on_work(reply: Reply, predicates: Iterable[Hit]) -> Iterator[tuple[Hit, bool]]:
@@ -96,27 +86,16 @@ def statements_on_work(reply: Reply, predicates: Iterable[Hit]) -> Iterator[tupl
     """
     objections = Objections.of(reply)
     rest = objections.start, len(reply.reading.prose)
-    ends = sorted(map(_END, chain.from_iterable(map(reply.scope.of, _NOUNS))))
     for predicate in predicates:
-        nearest = bisect_right(ends, predicate.start)
-        if not nearest or ends[nearest - 1] <= predicate.start - _REACH:
-            continue  # most predicates have no noun before them
         begin = max(reply.reading.sentence(predicate.start)[0], predicate.start - _REACH)
-        if ends[nearest - 1] <= begin:
-            continue
-        clause = _clause(reply.reading.prose, begin, predicate.start)
-        if ends[nearest - 1] <= clause:
-            continue
+        if not reply.scope.any_within(_NOUNS, (begin, predicate.start)):
+            continue  # most predicates have no noun before them
+        clause = predicate.start - len(_CLAUSE_END.split(reply.reading.prose[begin : predicate.start])[-1])
         roles = _NOUNS if predicate.start < objections.start + _OPENING else _WHERE_LATE
         for role, subject in _subjects(reply, predicate, (begin, clause), roles):
             several = role != "whole" and not objections.task.given and reply.scope.any_within(_SEVERAL, rest)
             yield Hit(predicate.name, subject.start, predicate.end), several
             break
-
-
-def has_subject(reply: Reply) -> bool:
-    """Return True if there is a noun of which a statement can be made."""
-    return reply.scope.has(_ANY_NOUN)
 
 
 def is_stated(prose: str, predicate: Hit) -> bool:
@@ -128,9 +107,6 @@ def is_stated(prose: str, predicate: Hit) -> bool:
 
 def _copula(prose: str, begin: int, end: int) -> int | None:
     """Return where the copula begins with which a span ends, adverbs included."""
-    last = prose.rfind(" ", begin, end - 1) + 1
-    if prose[last:end] in _PLAINLY:
-        return last
     found = _COPULA.search(prose, begin, end)
     return found.start() if found else None
 
@@ -155,7 +131,8 @@ def _subjects(reply: Reply, predicate: Hit, begins: Span, roles: Sequence[Role])
     for role in roles:
         for subject in scope.within(role, (clause, end))[:_SUBJECTS]:
             between = prose[subject.end : end]
-            other = subject.start < clause or _is_of_other(prose[clause : subject.start])
+            lead = prose[clause : subject.start]  # "the tests of the" feature make it no subject
+            other = subject.start < clause or len(_WORD.findall(lead)) > _MOST or _OF_OTHER.search(lead)
             if other or _is_one_of_several(reply, subject):
                 continue
             if joined:
@@ -165,25 +142,12 @@ def _subjects(reply: Reply, predicate: Hit, begins: Span, roles: Sequence[Role])
                 yield role, subject
 
 
-def _clause(prose: str, begin: int, end: int) -> int:
-    """Return where the clause begins to which `end` belongs."""
-    clause = _MARK.split(prose[begin:end])[-1]
-    if "and" in clause or "so" in clause or "y" in clause or "-" in clause:
-        clause = _JOINT.split(clause)[-1]
-    return end - len(clause)
-
-
 def _is_one_of_several(reply: Reply, subject: Hit) -> bool:
     """Return True if a number makes a noun a part, unless the task has the same name."""
     if subject.name in _REPORTED or not _NUMBERED.match(reply.reading.prose, subject.end):
         return False
     task = Objections.of(reply).task
     return not task.is_named(reply.reading.prose[slice(*reply.reading.sentence(subject.start))][:_REACH])
-
-
-def _is_of_other(lead: str) -> bool:
-    """Return True if the words before a noun make it no subject: "the tests of the" feature."""
-    return lead not in _ARTICLES and (len(_WORD.findall(lead)) > _MOST or _OF_OTHER.search(lead) is not None)
 
 
 _SKIPPED = 3  # headings and bare words that are skipped at the beginning
@@ -206,8 +170,6 @@ _ANY_NOT_PLAIN: frozenset[Role] = frozenset(_NOT_PLAIN)
 _PROOFS: frozenset[Role] = frozenset({"verified", "fault"})
 # The clause up to a colon that says how things are.
 _STATE_CLAUSE = pattern(r"[^:;\n]{0,120}\b(?:is|are|has|have|can|ist|sind|hat|está|están|tiene)\b[^:;\n]{0,120}[:;]\s")
-# without one of these only a verb in the past can report work
-_REPORTING: frozenset[Role] = frozenset({"changed", "news", "closed", "stands"})
 # These words of the future may also stand in a sentence about the present.
 _WITHOUT_TIME = frozenset((
     *("once", "when", "if", "until", "till", "unless", "before", "after", "whether", "as soon as", "can be"),
@@ -245,14 +207,14 @@ class Opening:
     @cached_property
     def report(self) -> Hit | None:
         """The report in the first sentence: "Added …", "I've added …", "The page now …", "The error is fixed"."""
-        if self.begin >= len(self._prose):
-            return None
-        if not self._scope.has(_REPORTING):
-            return next(filter(self._counts, self._past), None)
         span = self.sentence
         if any(hit.name.startswith(_FINDINGS) for hit in self._within("ongoing", (self.begin, self.begin + _BARE))):
             return None
-        changed = filter(self._is_reported, self._within("changed", span))
+        changed = (
+            hit
+            for hit in self._within("changed", span)
+            if _OPENS.match(self._prose, self.begin, hit.start) or is_stated(self._prose, hit)
+        )
         return next(filter(self._counts, chain(changed, self._past, self._news(span), self._stated(span))), None)
 
     def plain_statement(self) -> Hit | None:
@@ -272,10 +234,10 @@ class Opening:
                 return None
         if scope.within("regarded", (self.begin, self.begin + _BARE)):
             return None
-        passes = self._within("passes", span)
-        if passes and any(is_check_verdict(self._reply, hit) for hit in passes):
+        if any(is_check_verdict(self._reply, hit) for hit in self._within("passes", span)):
             return None
-        if any(hit.name != "if" for hit in self._provisos(span)):
+        proviso = next(iter(scope.within("proviso", span)), None)  # "Until …"
+        if proviso and proviso.name != "if" and not self._prose[span[0] : proviso.start].strip(" *_#>-"):
             return None
         whole, wanted = Hit("opening", *span), bool(scope.within("wanted", span))
         return None if self._objections.against(whole, echoes=wanted) else whole
@@ -285,11 +247,6 @@ class Opening:
         proofs = self._scope.within("verified", span)
         clause = _STATE_CLAUSE.match(self._prose, *span) if proofs else None
         return clause.span() if clause and clause.end() <= proofs[0].start else span
-
-    def _provisos(self, span: Span) -> Sequence[Hit]:
-        """Return the word with which a sentence says when something is to be so: "Until …"."""
-        first = self._scope.within("proviso", span)[:1]
-        return first if first and not self._prose[span[0] : first[0].start].strip(" *_#>-") else ()
 
     @property
     def sentence(self) -> Span:
@@ -318,10 +275,6 @@ class Opening:
                 self.bare = Hit("opening", hit.start, hit.end)
                 return True
         return _is_short(self._reply.reading.text[slice(*span)])
-
-    def _is_reported(self, hit: Hit) -> bool:
-        """Return True if a verb opens the reply ("Added …"), or is said of something ("… was replaced")."""
-        return _OPENS.match(self._prose, self.begin, hit.start) is not None or is_stated(self._prose, hit)
 
     @cached_property
     def _past(self) -> Sequence[Hit]:
