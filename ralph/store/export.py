@@ -8,6 +8,7 @@ import re
 import secrets
 from collections import Counter
 from collections.abc import AsyncIterator, Iterable, Iterator
+from functools import partial
 from time import monotonic
 from typing import BinaryIO, Literal
 
@@ -55,19 +56,20 @@ class _Line(BaseModel, extra="forbid"):
 async def exported(store: Store, run: RunRecord) -> AsyncIterator[str]:
     """Yield the lines of a run's file, without line ends."""
     counted: Counter[str] = Counter()
+
+    def line(kind: str, part: BaseModel) -> str:
+        counted[f"{kind}s"] += 1
+        return f'{{"{kind}":{as_json(part)}}}'
+
     yield '{"ralph_run":1}'
-    yield f'{{"run":{as_json(evolve(run, imported=False))}}}'
+    yield line("run", evolve(run, imported=False))
     async for iteration in store.iterations(run.id):
-        counted["iterations"] += 1
-        yield f'{{"iteration":{as_json(iteration)}}}'
+        yield line("iteration", iteration)
     async for event in store.events(run.id):
-        counted["events"] += 1
-        yield f'{{"event":{as_json(event)}}}'
+        yield line("event", event)
     for request in await store.requests(run.id):
-        counted["requests"] += 1
-        yield f'{{"request":{as_json(request)}}}'
-    end = _End(iterations=counted["iterations"], events=counted["events"], requests=counted["requests"])
-    yield f'{{"end":{as_json(end)}}}'
+        yield line("request", request)
+    yield line("end", _counted(counted))
 
 
 async def imported(store: Store, file: BinaryIO) -> RunRecord:
@@ -193,9 +195,13 @@ class _Reader:
         self._counted[kind] += 1
 
     def _end(self, end: _End) -> None:
-        if not self._run_id or end.model_dump() != {kind: self._counted[kind] for kind in _End.model_fields}:
+        if not self._run_id or end != _counted(self._counted):
             raise ValueError("the file does not hold as much as it says: lines are missing or were added")
         self.ended = True
+
+
+def _counted(parts: Counter[str]) -> _End:
+    return _End(**{kind: parts[kind] for kind in _End.model_fields})
 
 
 def _require_number(number: int) -> None:
@@ -204,9 +210,8 @@ def _require_number(number: int) -> None:
 
 
 def _lines(file: BinaryIO) -> Iterable[bytes]:
-    number = 0
-    while text := file.readline(MOST_BYTES + 1):
-        number += 1
+    lines = iter(partial(file.readline, MOST_BYTES + 1), b"")
+    for number, text in enumerate(lines, 1):
         if len(text) > MOST_BYTES:
             raise _broken(number, f"it is longer than {MOST_BYTES} bytes")
         yield text

@@ -85,12 +85,10 @@ class MemoryStore(Store):
             kept.owner, kept.until = "", 0.0
 
     async def leased(self, run_id: str) -> bool:
-        kept = self._kept.get(run_id)
-        return kept is not None and kept.until > monotonic()
+        return run_id in self._kept and self._kept[run_id].until > monotonic()
 
     async def holder(self, run_id: str) -> str:
-        kept = self._kept.get(run_id)
-        return kept.owner if kept else ""
+        return self._kept[run_id].owner if run_id in self._kept else ""
 
     async def ask(self, run_id: str, request: Request) -> int:
         kept = self._found(run_id)
@@ -98,8 +96,7 @@ class MemoryStore(Store):
         return len(kept.requests)
 
     async def requests(self, run_id: str, *, after: int = 0) -> list[Request]:
-        kept = self._kept.get(run_id)
-        return [request for request in kept.requests if request.seq > after] if kept else []
+        return self._kept[run_id].requests[after:] if run_id in self._kept else []
 
     async def run(self, run_id: str) -> RunRecord | None:
         if run_id in self._kept:
@@ -118,8 +115,7 @@ class MemoryStore(Store):
                 yield kept.iterations[number]
 
     async def iteration(self, run_id: str, number: int) -> IterationRecord | None:
-        kept = self._kept.get(run_id)
-        return kept.iterations.get(number) if kept else None
+        return self._kept[run_id].iterations.get(number) if run_id in self._kept else None
 
     async def traces(self, run_id: str) -> list[Trace]:
         return [Trace.of(iteration) async for iteration in self.iterations(run_id)]
@@ -130,12 +126,10 @@ class MemoryStore(Store):
                 yield kept.events[seq]
 
     async def last_seq(self, run_id: str) -> int:
-        kept = self._kept.get(run_id)
-        return max(kept.events, default=0) if kept else 0
+        return max(self._kept[run_id].events, default=0) if run_id in self._kept else 0
 
     async def last_iteration(self, run_id: str) -> int:
-        kept = self._kept.get(run_id)
-        return max(kept.iterations, default=0) if kept else 0
+        return max(self._kept[run_id].iterations, default=0) if run_id in self._kept else 0
 
     async def remove(self, run_id: str, *, owner: str = "") -> None:
         if kept := self._kept.get(run_id):

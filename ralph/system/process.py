@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from time import monotonic
-from typing import Any, Protocol, Self, cast
+from typing import Any, Self, cast
 
 import anyio
 import psutil
@@ -34,7 +34,7 @@ _ROOM = 256 * 1024
 
 
 class ProgramMissingError(UsageError):
-    """A program is not there, or is not one that can be run."""
+    """A program does not exist, or cannot be run."""
 
     def __init__(self, program: str, why: str) -> None:
         self.program, self.why = program, why
@@ -193,15 +193,15 @@ async def spawn(
         await link.finish(grace)
 
 
-class _Sink(Protocol):
-    """The target of a program's output."""
+class _Sink:
+    """The target of a program's output; by default, it needs neither the transport nor the end."""
 
     def attach(self, transport: asyncio.ReadTransport) -> None: ...
     def feed(self, data: bytes) -> None: ...
     def end(self) -> None: ...
 
 
-class _Kept:
+class _Kept(_Sink):
     """Output of which the first and the last half of `limit` bytes are kept."""
 
     def __init__(self, limit: int) -> None:
@@ -209,9 +209,6 @@ class _Kept:
         self._head = bytearray()
         self._tail = bytearray()
         self._total = 0
-
-    def attach(self, transport: asyncio.ReadTransport) -> None:
-        """Do nothing: it takes whatever comes."""
 
     def feed(self, data: bytes) -> None:
         self._total += len(data)
@@ -222,9 +219,6 @@ class _Kept:
         self._tail += data
         if len(self._tail) > 2 * self._half + _ROOM:
             del self._tail[: -self._half]
-
-    def end(self) -> None:
-        """Do nothing: no one waits for it."""
 
     @property
     def truncated(self) -> bool:
@@ -237,7 +231,7 @@ class _Kept:
         return self._head.decode("utf-8", "replace") + missing + self._tail[-self._half :].decode("utf-8", "replace")
 
 
-class ByteStream:
+class ByteStream(_Sink):
     """The output of a program, in chunks as they come: `async for chunk in stream`.
 
     It ends with the program, even if something that the program started holds the stream open. Unread output is

@@ -1,13 +1,14 @@
 """The tree of processes below a program: marking it, finding it and ending it.
 
 A process is always named by its number and the time when it was created, so that a number which the system gave to
-another process in the meantime is never hit. What its parent left behind belongs to nobody and is found by a mark: an
-environment variable, which children inherit.
+another process in the meantime is never hit. A process without its parent is found by a mark: an environment variable,
+which children inherit.
 """
 
 import os
 import secrets
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 
 import anyio
 import anyio.to_thread
@@ -32,7 +33,7 @@ MARK = "RALPH_TURN"
 """The environment variable that marks what Ralph started. A Ralph within a Ralph adds its own mark after a colon."""
 
 GRACE = 2.0
-"""How long, in seconds, a program has between being asked to end and being killed."""
+"""Seconds between the request to end and the kill."""
 
 
 _THIS_PROGRAM = secrets.token_hex(8)
@@ -78,7 +79,7 @@ async def end_family(roots: Iterable[psutil.Process], grace: float = GRACE, *, m
 
 
 def survivors(marker: str) -> set[psutil.Process]:
-    """Return the processes with the mark, whatever their parent. It reads the environment of every process."""
+    """Return the processes with the mark, whatever their parent. This reads the environment of every process."""
     return _carrying(lambda mark: mark == marker)
 
 
@@ -111,32 +112,26 @@ def lives(process: psutil.Process) -> bool:
 def _carrying(wanted: Callable[[str], bool]) -> set[psutil.Process]:
     found: set[psutil.Process] = set()
     for pid in psutil.pids():
-        try:
+        with suppress(psutil.Error, OSError):
             process = psutil.Process(pid)
             if any(map(wanted, process.environ().get(MARK, "").split(":"))):
                 found.add(process)
-        except (psutil.Error, OSError):
-            continue
     return found
 
 
 def _family(roots: Iterable[psutil.Process], marker: str | None) -> set[psutil.Process]:
     family = set(roots)
     for root in tuple(family):
-        try:
+        with suppress(psutil.Error):
             family.update(root.children(recursive=True))
-        except psutil.Error:
-            continue
     return family | survivors(marker) if marker else family
 
 
 def _signal(family: Iterable[psutil.Process], send: Callable[[psutil.Process], None]) -> None:
     """Signal the oldest first: an agent with a tool that ends before the agent itself continues its work."""
     for process in sorted(family, key=_born):
-        try:
+        with suppress(psutil.Error, OSError):
             send(process)
-        except (psutil.Error, OSError):
-            continue
 
 
 def _born(process: psutil.Process) -> tuple[float, int]:

@@ -125,39 +125,6 @@ class Sandbox(BaseModel, frozen=True, extra="forbid"):
         """True if programs are confined at all."""
         return self.kind != "none"
 
-    def command(
-        self,
-        argv: Sequence[str],
-        *,
-        workspace: Path,
-        agent: bool = False,
-        readable: Iterable[Path] = (),
-        writable: Iterable[Path] = (),
-    ) -> list[str]:
-        """Return the command line that runs a program in the sandbox; unchanged if none exists.
-
-        Args:
-            argv: the program and its arguments.
-            workspace: the folder that it runs in and may write.
-            agent: it is the agent, and not a verifier, which matters for the network.
-            readable: what this program needs to read besides the settings' paths.
-            writable: what it needs to write besides them.
-        """
-        if not self.used:
-            return list(argv)
-        connected = self.network == "all" or (agent and self.network == "agent")
-        return [
-            _BWRAP,
-            *_APART,
-            *(() if connected else ("--unshare-net",)),
-            *_hidden(),
-            *_bound("--ro-bind-try", [*_programs(), *self.readable, *readable]),
-            *_bound("--bind-try", [*self.writable, *writable]),
-            *("--bind", str(workspace), str(workspace), "--chdir", str(workspace)),
-            "--",
-            *argv,
-        ]
-
 
 def _hidden() -> Iterator[str]:
     """Yield the options for the sandbox's own folders, in an order in which none covers one that was wanted."""
@@ -215,14 +182,31 @@ class Confinement:
         readable: Iterable[Path] = (),
         writable: Iterable[Path] = (),
     ) -> list[str]:
-        """Return the command line that starts a program within its bounds; see `Sandbox.command`."""
-        return self.sandbox.command(
-            argv,
-            workspace=self.workspace or cwd,
-            agent=agent,
-            readable=readable,
-            writable=[*self.folders, *writable],
-        )
+        """Return the command line that starts a program within its bounds; unchanged without a sandbox.
+
+        Args:
+            argv: the program and its arguments.
+            cwd: the folder that it runs in and may write, unless `workspace` is set.
+            agent: it is the agent, and not a verifier, which matters for the network.
+            readable: what this program needs to read besides the settings' paths.
+            writable: what it needs to write besides them.
+        """
+        box = self.sandbox
+        if not box.used:
+            return list(argv)
+        workspace = str(self.workspace or cwd)
+        connected = box.network == "all" or (agent and box.network == "agent")
+        return [
+            _BWRAP,
+            *_APART,
+            *(() if connected else ("--unshare-net",)),
+            *_hidden(),
+            *_bound("--ro-bind-try", [*_programs(), *box.readable, *readable]),
+            *_bound("--bind-try", [*box.writable, *self.folders, *writable]),
+            *("--bind", workspace, workspace, "--chdir", workspace),
+            "--",
+            *argv,
+        ]
 
     async def require(self, cwd: Path | None = None) -> None:
         """Check that the sandbox works here, if one is requested.

@@ -109,14 +109,7 @@ class Usage(BaseModel, frozen=True):
         return _add(self.input_tokens, self.output_tokens)
 
     def __add__(self, other: "Usage") -> "Usage":
-        return Usage(
-            input_tokens=_add(self.input_tokens, other.input_tokens),
-            output_tokens=_add(self.output_tokens, other.output_tokens),
-            cache_read_tokens=_add(self.cache_read_tokens, other.cache_read_tokens),
-            premium_requests=_add(self.premium_requests, other.premium_requests),
-            cost=_add(self.cost, other.cost),
-            model_calls=_add(self.model_calls, other.model_calls),
-        )
+        return Usage(**{name: _add(getattr(self, name), getattr(other, name)) for name in Usage.model_fields})
 
 
 class Answered(BaseModel, frozen=True):
