@@ -15,7 +15,7 @@ from ralph.analysis.result import Signal
 from ralph.analysis.text import Span
 from ralph.system.text import pattern
 
-__all__ = ["ends_of_limit", "resets_at"]
+__all__ = ["ends_of_limit", "resets_at", "seconds_left"]
 
 _GRACE = timedelta(minutes=15)
 """A time of day that passed no longer ago than this is today's: the message was late, not a day early."""
@@ -50,15 +50,30 @@ _WHOLE = pattern(_SAID, re.IGNORECASE)
 def ends_of_limit(text: str, span: Span) -> Iterator[Signal]:
     """Yield a message's seconds to wait (the amount of "retry_after") and its time (the name of "limited_until")."""
     if wait := _WAIT.search(text, *span):
-        seconds = _seconds(wait[1]) if wait[1] else float(wait[2])
+        seconds = _seconds(wait)
         why = f"It asks to wait {seconds:g} seconds."
         yield Signal("retry_after", "", *wait.span(), 0, why, "limited", math.ceil(seconds))
     if end := _TIME.search(text, *span):
         yield Signal("limited_until", end["said"], *end.span("said"), 0, "It names the end of the limit.", "limited")
 
 
-def _seconds(said: str) -> float:
-    return sum(float(piece[1]) * _UNITS.get(piece[2].lower(), 0.001) for piece in _PIECE.finditer(said))
+def seconds_left(message: str, at: datetime) -> float | None:
+    """Return the seconds until the limit in a message is over; None if it names neither seconds nor a time.
+
+    Args:
+        at: now, with the zone of times that name none.
+    """
+    if wait := _WAIT.search(message):
+        return _seconds(wait)
+    end = _TIME.search(message)
+    moment = resets_at(end["said"], at) if end else None
+    return (moment - at).total_seconds() if moment else None
+
+
+def _seconds(wait: re.Match[str]) -> float:
+    if not wait[1]:
+        return float(wait[2])
+    return sum(float(piece[1]) * _UNITS.get(piece[2].lower(), 0.001) for piece in _PIECE.finditer(wait[1]))
 
 
 def resets_at(said: str, at: datetime) -> datetime | None:

@@ -2,8 +2,10 @@
 
 import re
 from collections.abc import Iterable
+from datetime import datetime
 from signal import Signals
 
+from ralph.analysis.reset_time import seconds_left
 from ralph.types.output import Failed, FailureKind
 
 Wordings = Iterable[tuple[FailureKind, re.Pattern[str]]]
@@ -21,8 +23,6 @@ _BOUND = 300
 _STATUS = re.compile(
     r"(?:\A|HTTP |status |status code |code |error: )(4\d\d|5\d\d)\b|\bLast error: ([45]\d\d)\b", re.IGNORECASE
 )
-_WAIT = re.compile(r"(?:try again|retry) (?:in|after) (\d{1,6}(?:\.\d{1,3})?) ?(ms|m\b|min|s|h)?", re.IGNORECASE)
-_UNITS = {"ms": 0.001, "m": 60.0, "min": 60.0, "h": 3600.0}
 
 
 def kind_of_status(status: int) -> FailureKind:
@@ -87,7 +87,13 @@ def status_in(message: str) -> int | None:
     return int(found[1] or found[2]) if found else None
 
 
-def wait_in(message: str) -> float | None:
-    """Return the wait that a message asks for, in seconds: "try again in 2 min", "retry after 30s"; else None."""
-    found = _WAIT.search(message[:10_000])
-    return float(found[1]) * _UNITS.get((found[2] or "s").lower(), 1.0) if found else None
+def wait_in(message: str, now: datetime | None = None) -> float | None:
+    """Return the wait that a message asks for, in seconds; None if it names none.
+
+    For example "try again in 2 hours 5 minutes", "retry after 30s", "try again at 3:04 PM", "resets Nov 24, 9:30am
+    (Europe/Berlin)" or "limit reached|1795258018".
+
+    Args:
+        now: with the zone of times that name none; by default this machine's time and zone.
+    """
+    return seconds_left(message[:10_000], now or datetime.now().astimezone())

@@ -6,16 +6,14 @@ status then decides the kind, its own name for the error next, and its wording l
 
 import re
 import time
-from datetime import UTC, datetime, timedelta
-from zoneinfo import ZoneInfo
 
 from ralph import Failed
-from ralph.executors import Event, Wordings, classify_failure
+from ralph.executors import Event, Wordings, classify_failure, wait_in
 from ralph.executors.program_output import number, text, texts
 from ralph.types import evolve
 from ralph.types.output import FailureKind
 
-__all__ = ["failure_of", "resets_in", "retried", "wait_asked_for"]
+__all__ = ["failure_of", "retried", "wait_asked_for"]
 
 _BOUND = 300
 _SHORT_WAIT = 30.0
@@ -41,13 +39,6 @@ _WORDINGS: Wordings = (
     ("auth", re.compile(r"not logged in|/login|invalid api key|authentication", re.IGNORECASE)),
     ("protocol", re.compile(r"parse error|unexpected (?:token|end)|malformed|invalid json", re.IGNORECASE)),
 )
-_STAMP = re.compile(r"\|(\d{10,13})\b")
-_CLOCK = re.compile(
-    r"\bresets?(?: at)? (?:([a-z]{3}) (\d{1,2}),? (?:at )?)?"
-    r"(\d{1,2})(?::(\d\d))? ?(am|pm)(?: \(([\w/+-]{1,40})\)|(?! \())",
-    re.IGNORECASE,
-)
-_MONTHS = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"]
 
 
 def failure_of(result: Event, error: Event, resets_at: float | None = None, wait: float | None = None) -> Failed | None:
@@ -67,7 +58,7 @@ def failure_of(result: Event, error: Event, resets_at: float | None = None, wait
     failure = classify_failure(said, status=status, kind=named, wordings=_WORDINGS, otherwise="crashed")
     if failure.failure != "rate_limited":
         return failure
-    left = max(resets_at - time.time(), 0.0) if resets_at else wait or resets_in(said)
+    left = max(resets_at - time.time(), 0.0) if resets_at else wait or wait_in(said[:_BOUND])
     return evolve(failure, retry_after=left)
 
 
@@ -89,38 +80,6 @@ def retried(event: Event) -> Failed | None:
     if status == 401 and (number(event.get("attempt")) or 0) > 1:
         return Failed(failure="auth", message="The provider does not accept the key.", status=status)
     return None
-
-
-def resets_in(said: str, now: datetime | None = None) -> float | None:
-    """Return in how many seconds the limit in a message is over; None if the message names no time.
-
-    For example "… limit reached|1795258018", "… resets 3pm (UTC)", "… resets Nov 24, 9:30am (Europe/Berlin)".
-    """
-    now = now or datetime.now(UTC)
-    if stamp := _STAMP.search(said[:_BOUND]):
-        seconds = int(stamp[1]) / (1000 if len(stamp[1]) > 11 else 1)
-        return max(seconds - now.timestamp(), 0.0)
-    match = _CLOCK.search(said[:_BOUND])
-    if match is None:
-        return None
-    try:
-        return (_moment(match, now) - now).total_seconds()
-    except (ValueError, LookupError, OSError):
-        return None
-
-
-def _moment(match: re.Match[str], now: datetime) -> datetime:
-    """Return the next time that the clock shows this; in the machine's own zone if none is named."""
-    month, day, hour, minute, half, zone = match.groups()
-    here = now.astimezone((UTC if zone == "UTC" else ZoneInfo(zone)) if zone else None)
-    hours = int(hour) % 12 + (12 if half.lower() == "pm" else 0)
-    if not 1 <= int(hour) <= 12:
-        raise ValueError(hour)
-    moment = here.replace(hour=hours, minute=int(minute or 0), second=0, microsecond=0)
-    if month:
-        moment = moment.replace(month=_MONTHS.index(month.lower()) + 1, day=int(day))
-        return moment if moment > here else moment.replace(year=moment.year + 1)
-    return moment if moment > here else moment + timedelta(days=1)
 
 
 def _said(result: Event) -> str:

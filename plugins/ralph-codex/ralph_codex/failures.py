@@ -5,12 +5,12 @@ version 0.169.
 """
 
 import re
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from ralph import Failed
-from ralph.executors import Wordings, classify_failure, kind_of_status
+from ralph.executors import Wordings, classify_failure, kind_of_status, wait_in
 
-__all__ = ["failure_of", "wait_in"]
+__all__ = ["failure_of"]
 
 _STATUS = re.compile(r"(?:unexpected status|last status:) (\d{3})\b")
 _LIMITED = re.compile("usage limit|rate limit|too many requests|out of credits|quota exceeded", re.IGNORECASE)
@@ -29,13 +29,6 @@ _WORDINGS: Wordings = (
 )
 
 _BOUND = 300
-_PART = re.compile(r"(\d{1,9}(?:\.\d{1,9})?) ?(milliseconds?|ms|seconds?|minutes?|hours?|days?|s|m|h|d)\b")
-_IN = re.compile(r"try again in ((?:\d{1,9}(?:\.\d{1,9})? ?[a-z]{1,12}[ ,]{0,2}){1,4})", re.IGNORECASE)
-_AT = re.compile(
-    r"try again at (?:([A-Z][a-z]{2}) (\d{1,2})(?:st|nd|rd|th), (\d{4}) )?(\d{1,2}):(\d{2}) ([AP]M)", re.IGNORECASE
-)
-_SECONDS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0}
-_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 
 
 def failure_of(message: str, *, now: datetime, retry_after: float | None = None) -> Failed:
@@ -53,34 +46,6 @@ def failure_of(message: str, *, now: datetime, retry_after: float | None = None)
     if retry_after is None and status is not None and kind_of_status(status) == "rate_limited":
         retry_after = wait_in(said, now)
     return classify_failure(said, status=status, wordings=_WORDINGS, retry_after=retry_after)
-
-
-def wait_in(message: str, now: datetime) -> float | None:
-    """Return the wait that a message asks for, in seconds: "try again in 2 hours 5 minutes", "… at 3:04 PM"."""
-    if found := _IN.search(message):
-        parts = _PART.findall(found[1].lower())
-        return sum(float(number) * _unit(unit) for number, unit in parts) if parts else None
-    if found := _AT.search(message):
-        at = _moment(found, now)
-        return None if at is None else max(0.0, (at - now).total_seconds())
-    return None
-
-
-def _unit(name: str) -> float:
-    return 0.001 if name.startswith(("ms", "mill")) else _SECONDS[name[0]]
-
-
-def _moment(found: re.Match[str], now: datetime) -> datetime | None:
-    """Return the moment; without a day, the next time that the clock shows it."""
-    month, day, year, hour, minute, half = found.groups()
-    try:
-        at = now.replace(hour=int(hour) % 12 + 12 * (half.upper() == "PM"), minute=int(minute), second=0, microsecond=0)
-        if month:
-            return at.replace(year=int(year), month=_MONTHS.index(month.lower()) + 1, day=int(day))
-    except ValueError:
-        return None
-    # Codex rounds down to the minute.
-    return at if at > now - timedelta(minutes=1) else at + timedelta(days=1)
 
 
 def _status(message: str) -> int | None:

@@ -4,7 +4,7 @@ from datetime import datetime, timedelta, timezone
 
 import pytest
 
-from ralph_codex.failures import failure_of, wait_in
+from ralph_codex.failures import failure_of
 
 NOW = datetime(2026, 11, 21, 22, 30, 20, tzinfo=timezone(timedelta(hours=1)))
 
@@ -28,26 +28,6 @@ NOW = datetime(2026, 11, 21, 22, 30, 20, tzinfo=timezone(timedelta(hours=1)))
 )
 def test_kinds(message: str, kind: str):
     assert failure_of(message, now=NOW).failure == kind
-
-
-@pytest.mark.parametrize(
-    ("message", "seconds"),
-    [
-        ("Please try again in 31.5s. Visit x.", 31.5),
-        ("Please try again in 250ms.", 0.25),
-        ("or try again in 2 days 3 hours 5 minutes.", 2 * 86_400 + 3 * 3_600 + 300),
-        ("or try again at 11:31 PM.", 3_640),
-        ("or try again at 12:05 AM.", 5_680),
-        ("or try again at 10:30 PM.", 0),
-        ("or try again at Nov 23rd, 2026 10:30 PM.", 2 * 86_400 - 20),
-        ("or try again at Nov 33rd, 2026 10:30 PM.", None),
-        ("or try again at 99:99 PM.", None),
-        ("or try again later.", None),
-        ("try again in " + "9" * 50_000, None),
-    ],
-)
-def test_waits(message: str, seconds: float | None):
-    assert wait_in(message, NOW) == (None if seconds is None else pytest.approx(seconds))
 
 
 def test_what_is_known_better_than_the_message_tells_counts():

@@ -1,4 +1,7 @@
-"""An agent's failure in Ralph's kinds and in words."""
+"""An agent's failure in Ralph's kinds and in words, and the wait that it asks for."""
+
+from datetime import UTC, datetime, timedelta, timezone
+from zoneinfo import available_timezones
 
 import pytest
 
@@ -77,3 +80,54 @@ def test_a_status_is_found_where_a_message_names_it(message: str, status: int | 
 )
 def test_a_wait_is_found_where_a_message_names_it(message: str, seconds: float | None) -> None:
     assert wait_in(message) == seconds
+
+
+MORNING = datetime(2026, 11, 21, 9, 30, tzinfo=UTC)
+WITH_ZONES = pytest.mark.skipif(not available_timezones(), reason="this machine knows no time zones")
+
+
+@pytest.mark.parametrize(
+    ("message", "seconds"),
+    [
+        ("Claude AI usage limit reached|1795258018", 1795258018 - MORNING.timestamp()),
+        ("Claude AI usage limit reached|1795258018000", 1795258018 - MORNING.timestamp()),
+        ("limit reached|1000000000", 0),
+        ("You've hit your 5-hour limit · resets 10:46am (UTC)", 76 * 60),
+        ("5-hour limit reached ∙ resets 3pm (UTC)", 5.5 * 3600),
+        ("limit reached · resets 9am (UTC)", 23.5 * 3600),
+        ("limit reached · resets 12am (UTC)", 14.5 * 3600),
+        pytest.param("limit reached · resets 11am (Europe/Berlin)", 1800, marks=WITH_ZONES),
+        ("weekly limit · resets Nov 24, 9:30am (UTC)", 3 * 86400),
+        ("weekly limit · resets Jan 1 at 9:30am (UTC)", 41 * 86400),
+        ("Rate limit reached.", None),
+        ("resets 99pm (UTC)", None),
+        ("resets 3pm (Atlantis/Capital)", 5.5 * 3600),
+        ("resets 3pm (../../etc/passwd)", 5.5 * 3600),
+        ("resets Foo 3, 3pm (UTC)", None),
+        ("resets Feb 31, 3pm (UTC)", None),
+        ("resets " + "1" * 100_000, None),
+    ],
+)
+def test_the_wait_until_a_named_time(message: str, seconds: float | None) -> None:
+    assert wait_in(message, MORNING) == seconds
+
+
+EVENING = datetime(2026, 11, 21, 22, 30, 20, tzinfo=timezone(timedelta(hours=1)))
+
+
+@pytest.mark.parametrize(
+    ("message", "seconds"),
+    [
+        ("Please try again in 31.5s. Visit x.", 31.5),
+        ("or try again in 2 days 3 hours 5 minutes.", 2 * 86_400 + 3 * 3_600 + 300),
+        ("or try again at 11:31 PM.", 3_640),
+        ("or try again at 12:05 AM.", 5_680),
+        ("or try again at 10:30 PM.", 0),
+        ("or try again at Nov 23rd, 2026 10:30 PM.", 2 * 86_400 - 20),
+        ("or try again at Nov 33rd, 2026 10:30 PM.", None),
+        ("or try again at 99:99 PM.", None),
+        ("try again in " + "9" * 50_000, None),
+    ],
+)
+def test_the_wait_in_the_zone_of_the_machine(message: str, seconds: float | None) -> None:
+    assert wait_in(message, EVENING) == seconds
