@@ -3,6 +3,7 @@
 import subprocess
 from collections.abc import Sequence
 from pathlib import Path
+from time import time
 from typing import Any
 
 import pytest
@@ -10,12 +11,17 @@ import pytest
 from ralph.decision.limits import Limits
 from ralph.executors.base import Turn
 from ralph.hooks import Hooks
+from ralph.loop.checkpointing import Checkpointing
+from ralph.loop.event_log import EventLog
 from ralph.loop.runner import Runner, new_run_id
 from ralph.prompt import Prompt
 from ralph.records.events import Diagnosed, Event, IterationStarted, ProtectedRestored
 from ralph.store.memory import MemoryStore
+from ralph.system.clock import Clock
+from ralph.system.text import Redactor
 from ralph.testing import ScriptedExecutor
 from ralph.types.output import Changes, Checkpoint
+from ralph.verifiers import CommandVerifier
 from ralph.workspace import Workspace, open_workspace
 from ralph.workspace.base import Snapshot
 
@@ -126,6 +132,27 @@ async def test_after_the_run_protected_paths_are_a_persons_again(folder: Path, t
         await runner.resume(record.id)
     assert seen.of(ProtectedRestored) == []
     assert (folder / "ralph.toml").exists()
+
+
+async def test_what_the_agents_tests_do_to_a_protected_path_is_taken_back(folder: Path, tmp_path: Path) -> None:
+    """A verifier runs code of the agent, and the next iteration takes what is there for the user's."""
+    check = CommandVerifier("if [ -e a ]; then echo evil > .git/hooks/pre-push; exit 1; fi")
+    _, seen, _ = await ran(folder, tmp_path, [writes(DONE, a="1\n"), WORKING], verify=[check])
+    assert [(event.iteration, event.paths) for event in seen.of(ProtectedRestored)] == [(1, (".git/hooks/pre-push",))]
+    assert not (folder / ".git/hooks/pre-push").exists()
+
+
+@pytest.mark.parametrize(("ago", "stays"), [(10, False), (60, True)], ids=["the agent's", "the user's"])
+async def test_after_a_crash_the_agent_may_have_continued_for_half_a_minute(
+    folder: Path, tmp_path: Path, ago: float, stays: bool
+) -> None:
+    await open_workspace(folder, state_dir=tmp_path / "state").guard("run-1")
+    hook = folder / ".git/hooks/pre-push"
+    hook.write_text("#!/bin/sh\n")
+    workspace, log = open_workspace(folder, state_dir=tmp_path / "state"), EventLog(MemoryStore(), "run-1", 0, [])
+    resumed = Checkpointing(workspace, log, "run-1", redactor=Redactor(), clock=Clock())
+    await resumed.restore_protected(1, until=time() - ago)
+    assert hook.exists() is stays
 
 
 async def test_each_iteration_is_committed_and_no_commit_of_ralph_is_the_agents(folder: Path, tmp_path: Path) -> None:

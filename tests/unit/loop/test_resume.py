@@ -6,6 +6,7 @@ import sys
 from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
 from pathlib import Path
+from time import time
 from typing import Any, Literal
 
 import anyio
@@ -15,12 +16,14 @@ import ralph.loop.lease
 from ralph.decision.limits import Limits
 from ralph.errors import OwnershipLostError, RecordError, RunOwnedError, StoreError, UsageError
 from ralph.executors.base import Turn
+from ralph.hooks import Hooks
 from ralph.loop.ownership import this_process
 from ralph.loop.runner import Runner
 from ralph.prompt import Prompt
-from ralph.records.events import IterationStarted, RunFinished
+from ralph.records.events import IterationStarted, MessageReceived, Paused, RunFinished
 from ralph.records.record import RunRecord
 from ralph.store import open_store
+from ralph.store.base import LEASE
 from ralph.store.memory import MemoryStore
 from ralph.testing import FakeClock, ScriptedExecutor, SeenEvents
 from ralph.types.output import Failed, Message, Output
@@ -228,18 +231,20 @@ class TestAfterItsEnd:
                 run = await again.resume(run.id)
             assert (run.stop_reason, run.iterations) == ("blocked", times * passes)
 
-    async def test_an_end_after_which_it_was_resumed_is_past_also_after_a_crash(self) -> None:
+    @pytest.mark.parametrize("messages", [0, 150], ids=["nothing said since", "much said since"])
+    async def test_an_end_after_which_it_was_resumed_is_past_also_after_a_crash(self, messages: int) -> None:
         store = MemoryStore()
         async with Runner(executor=ScriptedExecutor(["I need a person's help."] * 3), store=store) as runner:
             run = await runner.run("task")
         record = store._kept[run.id].run
         assert record.stop_reason == "blocked"
-        begun = IterationStarted(
-            run_id=run.id, seq=await store.last_seq(run.id) + 1, at=datetime.now(UTC), iteration=3, prompt="go on"
-        )
+        stamp: dict[str, Any] = {"run_id": run.id, "at": datetime.now(UTC), "iteration": 3}
+        seq = await store.last_seq(run.id) + 1
+        begun = IterationStarted(**stamp, seq=seq, prompt="go on")
+        said = [MessageReceived(**stamp, seq=seq + number, text="…") for number in range(1, messages + 1)]
         await store.acquire(run.id, "dead")
         record = record.model_copy(update={"state": "running", "stop_reason": None, "finished_at": None})
-        await store.append(run.id, [begun], run=record, owner="dead")
+        await store.append(run.id, [begun, *said], run=record, owner="dead")
         await store.release(run.id, "dead")
         async with Runner(executor=ScriptedExecutor([WORKING, DONE]), store=store) as runner:
             assert (await runner.resume(run.id)).stop_reason == "completed"
@@ -386,6 +391,29 @@ class TestOneOwner:
         await store.acquire(record.id, "another")
         assert await store.holder(record.id) == "another"
 
+    @pytest.mark.parametrize("passed", [LEASE / 2, -LEASE / 2], ids=["half of it", "the clock is set back"])
+    async def test_the_lease_is_renewed_long_before_it_is_over(
+        self, monkeypatch: pytest.MonkeyPatch, passed: float
+    ) -> None:
+        store, renewed, shift = MemoryStore(), anyio.Event(), 0.0
+        renew = store.renew
+
+        async def watched(run_id: str, owner: str, **more: Any) -> None:
+            await renew(run_id, owner, **more)
+            renewed.set()
+
+        async def wait() -> None:
+            nonlocal shift
+            shift = passed
+            with anyio.fail_after(5):
+                await renewed.wait()
+
+        store.renew = watched  # type: ignore[method-assign]
+        monkeypatch.setattr(ralph.loop.lease, "time", lambda: time() + shift)
+        async with Runner(executor=during(wait, answers=(DONE, DONE)), store=store) as runner:
+            await runner.run("task")
+        assert renewed.is_set()
+
     async def test_a_runner_is_used_in_async_with(self) -> None:
         runner = Runner(executor=ScriptedExecutor([DONE]))
         for work in (runner.run("task"), runner.resume("run"), runner.iterate("run")):
@@ -460,6 +488,20 @@ class TestFromElsewhere:
             await ask(store, (await only(store)).id, wish)
         assert ended[0].stop_reason == end
 
+    async def test_who_wants_it_to_continue_the_moment_it_pauses_is_heard(self) -> None:
+        store = MemoryStore()
+
+        class Impatient(Hooks):
+            async def on_paused(self, event: Paused) -> None:
+                await ask(store, event.run_id, "resume")
+                await anyio.sleep(0.3)  # until the run has read it, and before it begins to wait
+
+        executor = ScriptedExecutor([Failed(failure="rate_limited", retry_after=3600), DONE, DONE])
+        async with Runner(executor=executor, store=store, hooks=[Impatient()]) as runner:
+            with anyio.fail_after(10):
+                record = await runner.run("task")
+        assert record.stop_reason == "completed"
+
     async def test_a_limit_that_is_about_to_end_the_run_can_be_extended(self) -> None:
         store, seen = MemoryStore(), Seen()
 
@@ -483,7 +525,7 @@ class TestFromElsewhere:
         executor = during(extend, answers=(DONE, DONE))
         async with Runner(executor=executor, store=store, limits=Limits(max_duration=0.4)) as runner:
             record = await runner.run("task")
-        assert record.stop_reason == "completed"
+        assert (record.stop_reason, record.iterations) == ("completed", 1)
 
     async def test_a_message_reaches_the_next_iteration_once(self) -> None:
         store, seen = MemoryStore(), Seen()

@@ -7,6 +7,7 @@ from pathlib import Path
 import anyio
 import pytest
 
+import ralph.loop.event_log
 from ralph import Analysis, Failed, Keyword, Output, Runner, Turn
 from ralph.analysis import AnalysisContext, Opinion
 from ralph.errors import UnknownNameError, UsageError
@@ -100,6 +101,27 @@ class TestStream:
         assert runner.record is not None
         assert runner.record.stop_reason == events[-1].stop_reason == "completed"
         assert [event.text for event in events if isinstance(event, MessageReceived)] == [DONE]
+
+    async def test_who_reads_slowly_misses_no_message(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(ralph.loop.event_log, "_FAR_BEHIND", 3)
+
+        def talks(_prompt: Prompt, turn: Turn) -> str:
+            for number in range(9):
+                turn.transcript.delta(f"piece {number} ")
+                turn.transcript.message(f"message {number}", tool_calls=1)
+            return DONE
+
+        store = MemoryStore()
+        async with Runner(executor=ScriptedExecutor([talks, DONE]), workspace=tmp_path, store=store) as runner:
+            stream = runner.stream("Work.")
+            first = await anext(stream)
+            with anyio.fail_after(10):
+                while (await store.runs())[0].state != "finished":  # noqa: ASYNC110 - nothing tells the reader
+                    await anyio.sleep(0.01)
+            events = [first, *[event async for event in stream]]
+            kept = [event async for event in store.events(first.run_id)]
+        assert [event for event in events if event.type != "message_streamed"] == kept
+        assert len(events) < len(kept) + 9
 
     async def test_who_leaves_early_ends_the_run(self, tmp_path: Path) -> None:
         store = MemoryStore()

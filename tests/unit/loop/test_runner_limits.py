@@ -234,6 +234,18 @@ async def test_cancelled_turn_keeps_what_there_was(workspace: Workspace) -> None
     assert isinstance(kept[0].outcome, Interrupted)
 
 
+async def test_a_cancellation_as_an_iteration_begins_ends_its_turn_at_once() -> None:
+    class Canceller(Hooks):
+        async def on_iteration_started(self, event: Event) -> None:  # pyright: ignore[reportIncompatibleMethodOverride]
+            runner.cancel("SIGINT")
+
+    runner = Runner(executor=Endless(), hooks=[Canceller()])
+    with anyio.fail_after(10):
+        async with runner:
+            record = await runner.run("go")
+    assert (record.stop_reason, record.detail, record.iterations) == ("cancelled", "SIGINT", 1)
+
+
 async def test_cancelled_from_outside_stores_the_iteration(workspace: Workspace) -> None:
     executor, store = Endless(), MemoryStore()
     async with Runner(executor=executor, workspace=workspace, store=store) as runner:

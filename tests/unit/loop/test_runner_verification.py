@@ -165,6 +165,23 @@ def test_the_runs_time_ends_a_verification(night: Callable[..., Ran], hangs_at: 
     assert [iteration.verification is not None for iteration in kept] == [True] * iterations
 
 
+def test_a_verification_has_only_the_time_that_the_turn_has_left(night: Callable[..., Ran]) -> None:
+    class Thorough(Verifier):
+        name = "thorough"
+        before_run = False
+
+        async def verify(self, subject: Subject) -> Verdict:
+            await anyio.sleep(0.8)
+            return Verdict(verifier=self.name, passed=True)
+
+    def works(_prompt: Prompt, _turn: Turn) -> str:
+        time.sleep(0.7)
+        return DONE
+
+    record, _, _ = night(Agent([works], []), Thorough(), limits=Limits(max_duration=1.0))
+    assert (record.stop_reason, record.verified, record.iterations) == ("limit_reached", False, 1)
+
+
 def test_what_a_verifier_leaves_behind_is_no_progress_of_the_next_iteration(night: Callable[..., Ran]) -> None:
     class Messy(Verifier):
         name = "messy"
