@@ -21,16 +21,7 @@ from ralph.plugins.discovery import Offer
 from ralph.plugins.isolation import prompt_texts
 from ralph.plugins.providers import PromptContext
 from ralph.prompt import Prompt, build_prompt
-from ralph.records.events import (
-    BreakerChanged,
-    Diagnosed,
-    Event,
-    IterationFinished,
-    IterationStarted,
-    Told,
-    VerificationFinished,
-    VerificationStarted,
-)
+from ralph.records import events
 from ralph.records.record import IterationRecord, RunRecord, RunState
 from ralph.status import StatusReport
 from ralph.system.clock import Clock
@@ -158,10 +149,12 @@ async def iterate(parts: Parts, run: ActiveRun, stop: Stop) -> IterationRecord:
     if unknown:
         run.begins_here()
     cooled = parts.rules.breaker.cooled(run.state.breaker, started_at)
-    started: list[Event] = [*_breaker_events(run, cooled, started_at)]
+    started: list[events.Event] = [*_breaker_events(run, cooled, started_at)]
     run.state = evolve(run.state, breaker=cooled)
-    started.append(IterationStarted(**run.stamp(started_at), prompt=parts.redactor(prompt.text), checkpoint=checkpoint))
-    started += [Told(**run.stamp(started_at), text=parts.redactor(message.text)) for message in run.messages]
+    started.append(
+        events.IterationStarted(**run.stamp(started_at), prompt=parts.redactor(prompt.text), checkpoint=checkpoint)
+    )
+    started += [events.Told(**run.stamp(started_at), text=parts.redactor(message.text)) for message in run.messages]
     await run.log.commit(*started, run=run.record if unknown else None)
     try:
         output = await _turn(parts, run, prompt, stop)
@@ -209,7 +202,7 @@ async def _verified(
         return await parts.workspace.difference(since, limit=limit) if since else ""
 
     def began(verifier: str) -> None:
-        run.log.note(VerificationStarted(**run.stamp(parts.clock.now()), verifier=verifier))
+        run.log.note(events.VerificationStarted(**run.stamp(parts.clock.now()), verifier=verifier))
 
     subject = Subject(
         parts.workspace.path,
@@ -353,7 +346,7 @@ async def _conclude(parts: Parts, run: ActiveRun, output: Output, started_at: da
 async def _look(parts: Parts, run: ActiveRun, output: Output) -> Progress:
     """Write the reply into the workspace, then measure what the turn changed there."""
     if problem := parts.workspace.keep_response(output.text):
-        run.log.note(Diagnosed(**run.stamp(parts.clock.now()), text=problem))
+        run.log.note(events.Diagnosed(**run.stamp(parts.clock.now()), text=problem))
     await run.checkpointing.restore_protected(run.next_number)
     after = await parts.workspace.snapshot()
     changes = await parts.workspace.changes(run.before, after) if run.before else Changes()
@@ -361,16 +354,18 @@ async def _look(parts: Parts, run: ActiveRun, output: Output) -> Progress:
     return measure_progress(run.record, run.state, changes, parts.read_plan())
 
 
-def _finished(run: ActiveRun, record: IterationRecord) -> list[Event]:
+def _finished(run: ActiveRun, record: IterationRecord) -> list[events.Event]:
     """Return the events of a finished iteration, in their order."""
     stamp = run.stamp(record.finished_at)
-    told: list[Event] = []
+    told: list[events.Event] = []
     if record.verification is not None:
-        told.append(VerificationFinished(**stamp, passed=record.verification.passed, **dict(record.verification)))
+        told.append(
+            events.VerificationFinished(**stamp, passed=record.verification.passed, **dict(record.verification))
+        )
     told += _breaker_events(run, record.breaker, record.finished_at)
     status = record.analysis.status
     told.append(
-        IterationFinished(
+        events.IterationFinished(
             **stamp,
             executor=record.executor,
             outcome=record.outcome,
@@ -389,8 +384,8 @@ def _finished(run: ActiveRun, record: IterationRecord) -> list[Event]:
     return told
 
 
-def _breaker_events(run: ActiveRun, after: BreakerState, at: datetime) -> list[Event]:
+def _breaker_events(run: ActiveRun, after: BreakerState, at: datetime) -> list[events.Event]:
     before = run.state.breaker
     if not after.differs(before):
         return []
-    return [BreakerChanged(**run.stamp(at), before=before.state, breaker=after)]
+    return [events.BreakerChanged(**run.stamp(at), before=before.state, breaker=after)]

@@ -14,16 +14,7 @@ from ralph.errors import RecordError, StoreError, UsageError
 from ralph.loop.iteration import ActiveRun, Parts, preflight
 from ralph.loop.lease import Stop
 from ralph.loop.ownership import end_orphans, has_died, this_process
-from ralph.records.events import (
-    BreakerChanged,
-    Event,
-    OrphansEnded,
-    Paused,
-    Resumed,
-    RunFinished,
-    RunStarted,
-    VerificationFinished,
-)
+from ralph.records import events
 from ralph.records.record import RunRecord, RunState
 from ralph.store.base import Store
 from ralph.system.text import storable
@@ -110,7 +101,7 @@ async def begin(starting: Starting, task: str, run_id: str) -> ActiveRun:
     if verification is not None:
         run.state = evolve(run.state, spent=run.state.spent.waited(verified_for))
         stamp = run.stamp(parts.clock.now(), iteration=0)
-        told.append(VerificationFinished(**stamp, passed=verification.passed, verdicts=verification.verdicts))
+        told.append(events.VerificationFinished(**stamp, passed=verification.passed, verdicts=verification.verdicts))
     await run.log.commit(*told)
     return run
 
@@ -130,10 +121,10 @@ def own_paths(workspace: Workspace, before: Iterable[str] = ()) -> tuple[str, ..
 
 def started(
     parts: Parts, run: ActiveRun, orphans: tuple[str, ...] = (), *, resumed: bool = False, already_green: bool = False
-) -> list[Event]:
+) -> list[events.Event]:
     """Return the events of a run that begins, or continues; `orphans` are the ended processes of a dead run."""
     now = parts.clock.now()
-    begun = RunStarted(
+    begun = events.RunStarted(
         **run.stamp(now, iteration=run.state.number),
         task=run.record.task,
         workspace=run.record.workspace,
@@ -144,7 +135,7 @@ def started(
         max_iterations=run.limits.max_iterations,
         resumed=resumed,
     )
-    return [begun, OrphansEnded(**run.stamp(now, iteration=0), processes=orphans)] if orphans else [begun]
+    return [begun, events.OrphansEnded(**run.stamp(now, iteration=0), processes=orphans)] if orphans else [begun]
 
 
 class Iterate(NamedTuple):
@@ -231,7 +222,7 @@ async def pause(parts: Parts, run: ActiveRun, wait: Wait) -> None:
     run.inbox.resuming = False
     run.record = evolve(run.record, state="paused")
     stamp = run.stamp(began, iteration=run.state.number)
-    await run.log.commit(Paused(**stamp, until=until, reason=wait.reason), run=run.record)
+    await run.log.commit(events.Paused(**stamp, until=until, reason=wait.reason), run=run.record)
     came = False
     with run.stop.watched():
         came = await run.inbox.wait(until)
@@ -247,7 +238,7 @@ async def pause(parts: Parts, run: ActiveRun, wait: Wait) -> None:
         run.state = evolve(run.state, decision=None)
     run.record = evolve(run.record, state="running")
     if not run.stop.reason:
-        resumed = Resumed(**run.stamp(ended, iteration=run.state.number))
+        resumed = events.Resumed(**run.stamp(ended, iteration=run.state.number))
         await run.log.commit(resumed, *_let_probe(parts, run), run=run.record)
 
 
@@ -285,10 +276,10 @@ async def finish(parts: Parts, run: ActiveRun, end: Complete | Halt) -> None:
     run.record = evolve(run.record, **facts, state="finished", finished_at=now, **_cut_off(run))
     stamp = run.stamp(now, iteration=run.state.number)
     try:
-        await run.log.commit(RunFinished(**stamp, **facts), run=run.record)
+        await run.log.commit(events.RunFinished(**stamp, **facts), run=run.record)
     except StoreError as error:
         lost: dict[str, Any] = {"stop_reason": "error", "verified": False, "detail": parts.redactor(str(error))}
-        await run.log.publish_unkept(RunFinished(**stamp, **{**facts, **lost}))
+        await run.log.publish_unkept(events.RunFinished(**stamp, **{**facts, **lost}))
         raise
     finally:
         run.log.close()
@@ -306,7 +297,7 @@ def _cut_off(run: ActiveRun) -> dict[str, int]:
     return {"interrupted": run.log.iteration} if run.log.iteration > run.state.number else {}
 
 
-def _let_probe(parts: Parts, run: ActiveRun) -> list[Event]:
+def _let_probe(parts: Parts, run: ActiveRun) -> list[events.Event]:
     """Reset the breaker if the user ended its pause."""
     breaker, before = parts.rules.breaker, run.state.breaker
     if not run.inbox.resuming or breaker.open_until(before) is None:
@@ -315,4 +306,4 @@ def _let_probe(parts: Parts, run: ActiveRun) -> list[Event]:
     run.state = evolve(run.state, breaker=state)
     run.record = evolve(run.record, breaker=state, reset_after=run.state.number)
     stamp = run.stamp(parts.clock.now(), iteration=run.state.number)
-    return [BreakerChanged(**stamp, before=before.state, breaker=state)]
+    return [events.BreakerChanged(**stamp, before=before.state, breaker=state)]

@@ -6,24 +6,7 @@ from typing import Any
 from pydantic import BaseModel, NonNegativeFloat, NonNegativeInt
 
 from ralph.decision.outcomes import Complete, Decision, Halt, Pause, StopReason
-from ralph.records.events import (
-    BreakerChanged,
-    Event,
-    ExecutorFellBack,
-    Extended,
-    IterationFinished,
-    IterationStarted,
-    MessageReceived,
-    MessageStreamed,
-    Paused,
-    Resumed,
-    RunFinished,
-    RunStarted,
-    ToolFinished,
-    ToolStarted,
-    VerificationFinished,
-    VerificationStarted,
-)
+from ralph.records import events
 from ralph.records.record import IterationRecord, PlanCount
 from ralph.system.text import duration, one_line, printable
 from ralph.types import evolve
@@ -80,7 +63,7 @@ def outcome_text(outcome: Outcome) -> str:
             return "completed"
 
 
-def changes_text(iteration: IterationFinished | IterationRecord) -> str:
+def changes_text(iteration: events.IterationFinished | IterationRecord) -> str:
     """Return what an iteration changed, in a few words."""
     changes = iteration.changes
     parts = ["1 file" if changes.files_changed == 1 else f"{changes.files_changed} files"]
@@ -143,48 +126,48 @@ class RunView(BaseModel, frozen=True):
     detail: str = ""
     duration: NonNegativeFloat = 0.0
 
-    def after(self, event: Event) -> "RunView":
+    def after(self, event: events.Event) -> "RunView":
         """Return the view after one more event; an unknown kind of event changes nothing."""
         return evolve(self, **_changes(event, self))
 
 
-def _changes(event: Event, view: RunView) -> dict[str, Any]:
+def _changes(event: events.Event, view: RunView) -> dict[str, Any]:
     """Return the fields of a view that an event changes."""
     changes: dict[str, Any]
     match event:
-        case RunStarted():
+        case events.RunStarted():
             changes = event.model_dump(include={"run_id", "task", "workspace", "executor", "max_iterations"})
             changes |= {"started_at": event.at, "state": "running", "paused_until": None}
             changes |= {"stop_reason": None, "verified": False, "detail": ""}
-        case IterationStarted():
+        case events.IterationStarted():
             changes = {"iteration": event.iteration, "since": event.at, "state": "running"}
             changes |= {"activity": "thinking", "message_ended": True}
-        case MessageStreamed():
+        case events.MessageStreamed():
             text = ("" if view.message_ended else view.message) + event.text
             changes = {"message": text[-_LAST_MESSAGE:], "message_ended": False, "activity": "answering"}
-        case MessageReceived():
+        case events.MessageReceived():
             text = event.text[-_LAST_MESSAGE:] if event.text.strip() else view.message
             changes = {"message": text, "message_ended": True}
-        case ToolStarted():
+        case events.ToolStarted():
             changes = {"activity": f"using {event.tool.name}", "message_ended": True}
-        case ToolFinished():
+        case events.ToolFinished():
             changes = {"activity": "thinking"}
-        case ExecutorFellBack() if event.before == event.after:
+        case events.ExecutorFellBack() if event.before == event.after:
             changes = {"activity": f"{event.before} failed and is asked again"}
-        case ExecutorFellBack():
+        case events.ExecutorFellBack():
             changes = {"fallbacks": view.fallbacks + 1, "activity": f"{event.before} failed, {event.after} tries next"}
-        case VerificationStarted():
+        case events.VerificationStarted():
             changes = {"activity": f"verifying: {event.verifier}"}
-        case VerificationFinished():
+        case events.VerificationFinished():
             changes = {"activity": "verified" if event.passed else "verification failed"}
-        case IterationFinished():
+        case events.IterationFinished():
             changes = _after_iteration(event, view)
         case _:
             changes = _after_change_of_run(event)
     return changes
 
 
-def _after_iteration(event: IterationFinished, view: RunView) -> dict[str, Any]:
+def _after_iteration(event: events.IterationFinished, view: RunView) -> dict[str, Any]:
     return {
         "executor": event.executor or view.executor,
         "usage": view.usage + event.usage,
@@ -197,17 +180,17 @@ def _after_iteration(event: IterationFinished, view: RunView) -> dict[str, Any]:
     }
 
 
-def _after_change_of_run(event: Event) -> dict[str, Any]:
+def _after_change_of_run(event: events.Event) -> dict[str, Any]:
     match event:
-        case BreakerChanged(breaker=breaker):
+        case events.BreakerChanged(breaker=breaker):
             return {"breaker": breaker.state, "breaker_warning": breaker.reason if breaker.warning else ""}
-        case Paused():
+        case events.Paused():
             return {"state": "paused", "paused_until": event.until, "activity": event.reason}
-        case Extended() if (most := event.limits.get("max_iterations")) is not None:
+        case events.Extended() if (most := event.limits.get("max_iterations")) is not None:
             return {"max_iterations": int(most)}
-        case Resumed():
+        case events.Resumed():
             return {"state": "running", "paused_until": None, "activity": ""}
-        case RunFinished():
+        case events.RunFinished():
             last = {name: getattr(event, name) for name in ("stop_reason", "verified", "detail", "usage", "duration")}
             return {"state": "finished", "activity": "", **last}
         case _:
