@@ -14,8 +14,8 @@ from ralph.hooks import Hooks
 from ralph.records.events import IterationFinished
 from ralph.records.projection import describe
 from ralph.records.record import RunRecord
-from ralph.testing.request import ModelRequest
 from ralph.testing.steps import Cut, EditFile, Fail, Say, Step
+from ralph.testing.wire import ModelRequest
 from ralph.types.output import Failed
 
 __all__ = ["TASK", "Evidence", "Story", "make_repository"]

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from ralph.testing.model_server import ModelServer
     from ralph.testing.observe import FakeClock, SeenEvents, lives, living, until, wait_until
     from ralph.testing.program import Repository, own_environment, run_ralph
-    from ralph.testing.request import ModelRequest
     from ralph.testing.steps import (
         Call,
         Cut,
@@ -37,6 +36,7 @@ if TYPE_CHECKING:
     )
     from ralph.testing.store_conformance import StoreConformance
     from ralph.testing.verifier_conformance import VerifierConformance
+    from ralph.testing.wire import ModelRequest
 
 __all__ = [
     "AnalyzerConformance",

@@ -37,10 +37,8 @@ import anyio.to_thread
 from pydantic import BaseModel, ValidationError, model_validator
 
 from ralph.errors import UsageError, plainly
-from ralph.testing.answers import Reaction, react
-from ralph.testing.request import Body, ModelRequest, api_at
-from ralph.testing.steps import Fail, Garbage, Hang, Say, Step
-from ralph.testing.wire import Answer, error_body, finished, streamed
+from ralph.testing.steps import Fail, Garbage, Hang, Reaction, Say, Step, react
+from ralph.testing.wire import Answer, Body, ModelRequest, api_at, error_body, finished, streamed
 
 __all__ = ["Listener", "ModelServer", "Script", "Take", "main"]
 
@@ -367,7 +365,8 @@ class _Connection(BaseHTTPRequestHandler):
     def _fail(self, step: Fail) -> None:
         wait = {} if step.retry_after is None else {"retry-after": f"{step.retry_after:g}"}
         api = api_at(self.path.partition("?")[0]) or "completions"
-        self._send(step.status, json.dumps(error_body(step, api)), headers={**wait, **step.headers})
+        body = error_body(step.status, step.message, step.code, api)
+        self._send(step.status, json.dumps(body), headers={**wait, **step.headers})
 
     def _send(
         self,

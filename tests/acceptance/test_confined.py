@@ -12,8 +12,7 @@ import pytest
 
 from ralph.errors import UsageError
 from ralph.system.sandbox import Confinement, Sandbox
-from ralph.testing import ModelServer, Say, Shell, Step, WriteFile
-from ralph.testing.request import ModelRequest
+from ralph.testing import ModelRequest, ModelServer, Say, Shell, Step, WriteFile
 
 DONE = "All done.\n---RALPH_STATUS---\nEXIT_SIGNAL: true\nREASON: written\n---END_RALPH_STATUS---"
 

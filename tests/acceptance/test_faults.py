@@ -14,8 +14,7 @@ from typing import Any
 import psutil
 import pytest
 
-from ralph.testing import Call, ModelServer, Say, Shell, Step, Use, WriteFile, living, wait_until
-from ralph.testing.request import ModelRequest
+from ralph.testing import Call, ModelRequest, ModelServer, Say, Shell, Step, Use, WriteFile, living, wait_until
 
 REVIEWED = Say("It is there.\n---RALPH_STATUS---\nEXIT_SIGNAL: true\nREASON: I read it\n---END_RALPH_STATUS---")
 DONE = "All done.\n---RALPH_STATUS---\nEXIT_SIGNAL: true\nREASON: written\n---END_RALPH_STATUS---"

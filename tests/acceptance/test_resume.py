@@ -15,8 +15,7 @@ from typing import Any
 import psutil
 import pytest
 
-from ralph.testing import ModelServer, Say, Shell, Step, WriteFile, living, wait_until
-from ralph.testing.request import ModelRequest
+from ralph.testing import ModelRequest, ModelServer, Say, Shell, Step, WriteFile, living, wait_until
 
 DONE = "All done.\n---RALPH_STATUS---\nEXIT_SIGNAL: true\nREASON: written\n---END_RALPH_STATUS---"
 WORKING = "More to do.\n---RALPH_STATUS---\nEXIT_SIGNAL: false\nREASON: not yet\n---END_RALPH_STATUS---"

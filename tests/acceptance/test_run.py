@@ -13,8 +13,7 @@ from typing import Any
 import psutil
 import pytest
 
-from ralph.testing import Fail, Hang, ModelServer, Say, Shell, Stall, Step, Use, WriteFile
-from ralph.testing.request import ModelRequest
+from ralph.testing import Fail, Hang, ModelRequest, ModelServer, Say, Shell, Stall, Step, Use, WriteFile
 
 DONE = "All done.\n---RALPH_STATUS---\nEXIT_SIGNAL: true\nREASON: written\n---END_RALPH_STATUS---"
 REVIEWED = Say("It is there.\n---RALPH_STATUS---\nEXIT_SIGNAL: true\nREASON: I read it\n---END_RALPH_STATUS---")
