@@ -3,13 +3,13 @@
 None of it can end a run: problems are reported as events.
 """
 
-from typing import Literal
+from dataclasses import dataclass
+from typing import Any, Literal
 
 import anyio
 
 from ralph.loop.event_log import EventLog
-from ralph.records.events import Diagnosed, ProtectedRestored
-from ralph.system.clock import Clock
+from ralph.records.events import ProtectedRestored
 from ralph.system.text import Redactor
 from ralph.types.output import Checkpoint
 from ralph.workspace.base import Snapshot, Workspace
@@ -23,35 +23,24 @@ _HURRY = 2.0
 """Seconds for a checkpoint when the run is being ended."""
 
 
+@dataclass(slots=True)
 class Checkpointing:
     """Checkpoints, protected paths and commits of a run.
 
-    Args:
-        commit: when changes are committed to the branch: never, after each iteration, or when the run is completed.
+    Attributes:
+        commits: when changes are committed to the branch: never, after each iteration, or when the run is completed.
     """
 
-    def __init__(
-        self,
-        workspace: Workspace,
-        log: EventLog,
-        run_id: str,
-        *,
-        commit: Literal["none", "iteration", "completion"] = "none",
-        redactor: Redactor,
-        clock: Clock,
-    ) -> None:
-        self._workspace = workspace
-        self._log = log
-        self._run_id = run_id
-        self._commit = commit
-        self._redactor = redactor
-        self._clock = clock
-        self._last_problem = ""
-        self._last_message = ""
+    workspace: Workspace
+    log: EventLog
+    commits: Literal["none", "iteration", "completion"]
+    redactor: Redactor
+    _last_problem: str = ""
+    _last_message: str = ""
 
     async def before(self, iteration: int, seen: Snapshot | None) -> str | None:
         """Record the protected paths and make a checkpoint; return its commit, or None if none could be made."""
-        if problem := await self._workspace.guard(self._run_id):
+        if problem := await self.workspace.guard(self.log.run_id):
             self._report(iteration, problem)
         return (await self._checkpoint(iteration, "before", seen)).commit
 
@@ -62,18 +51,11 @@ class Checkpointing:
             iteration: the current one.
             until: when the run was last heard of, in seconds since the epoch; later changes are the user's, and stay.
         """
-        protected = await self._workspace.restore_protected(self._run_id, until=until + _GRACE if until else None)
+        protected = await self.workspace.restore_protected(self.log.run_id, until=until + _GRACE if until else None)
         if protected.restored or protected.left:
-            self._log.note(
-                ProtectedRestored(
-                    run_id=self._run_id,
-                    iteration=iteration,
-                    at=self._clock.now(),
-                    paths=protected.restored,
-                    aside=str(protected.aside) if protected.aside else None,
-                    left=protected.left,
-                )
-            )
+            aside = str(protected.aside) if protected.aside else None
+            facts: dict[str, Any] = {"paths": protected.restored, "aside": aside, "left": protected.left}
+            self.log.note(ProtectedRestored(**self.log.stamp(iteration), **facts))
 
     async def after(self, iteration: int, seen: Snapshot | None, *, hurried: bool) -> Checkpoint:
         """Make a checkpoint after an iteration; do not wait for a slow one if there is hurry."""
@@ -91,13 +73,13 @@ class Checkpointing:
         Returns:
             True if there is a new commit.
         """
-        if self._commit != when:
+        if self.commits != when:
             return False
         if since is None:
             self._report(iteration, "The changes are not committed: there is no checkpoint from before the run.")
             return False
         subject = " ".join(summary.split()) or f"Iteration {iteration} of a Ralph run"
-        made = await self._workspace.commit(since, f"{_shortened(subject)}\n\nRalph-Run: {self._run_id}\n")
+        made = await self.workspace.commit(since, f"{_shortened(subject)}\n\nRalph-Run: {self.log.run_id}\n")
         if made.message and made.message != self._last_message:
             self._report(iteration, made.message)
         self._last_message = made.message
@@ -112,7 +94,7 @@ class Checkpointing:
             since: the checkpoint from before the run.
         """
         await self.restore_protected(iteration)
-        await self._workspace.unguard()
+        await self.workspace.unguard()
         if summary is not None:
             await self.commit("completion", iteration, summary, since)
 
@@ -120,15 +102,14 @@ class Checkpointing:
         self, iteration: int, moment: Literal["before", "after"], seen: Snapshot | None
     ) -> Checkpoint:
         """Make a checkpoint; report once what it leaves out."""
-        made = await self._workspace.checkpoint(self._run_id, iteration, moment, seen=seen)
+        made = await self.workspace.checkpoint(self.log.run_id, iteration, moment, seen=seen)
         if made.problem and made.problem != self._last_problem:
             self._report(iteration, made.problem)
         self._last_problem = made.problem
         return made
 
     def _report(self, iteration: int, text: str) -> None:
-        told = Diagnosed(run_id=self._run_id, iteration=iteration, at=self._clock.now(), text=self._redactor(text))
-        self._log.note(told)
+        self.log.diagnose(self.redactor(text), iteration)
 
 
 def _shortened(subject: str) -> str:

@@ -16,7 +16,6 @@ import logging
 from collections import Counter, deque
 from collections.abc import Awaitable, Callable, Generator, Sequence
 from contextlib import contextmanager
-from datetime import UTC, datetime
 from time import monotonic
 from typing import Any, NamedTuple, Self, cast
 
@@ -27,6 +26,7 @@ from ralph.hooks import CompletionDue, Hooks, IterationDue, Veto
 from ralph.records.events import Diagnosed, Event, MessageStreamed, Paused, Resumed
 from ralph.records.record import IterationRecord, RunRecord
 from ralph.store.base import Store
+from ralph.system.clock import Clock
 from ralph.types import evolve
 
 __all__ = ["Dispatcher", "EventLog", "EventStream", "Objection"]
@@ -44,6 +44,7 @@ class EventLog:
         seq: the number of the run's last event.
         hooks: the observers, in the order in which they are called; see `Dispatcher`.
         owner: the token of the run's owner in the store.
+        clock: stamps events.
 
     Attributes:
         iteration: that of the last event.
@@ -51,13 +52,23 @@ class EventLog:
         dispatcher: publishes to the observers.
     """
 
-    def __init__(self, store: Store, run_id: str, seq: int, hooks: Sequence[Hooks], *, owner: str = "") -> None:
+    def __init__(
+        self,
+        store: Store,
+        run_id: str,
+        seq: int,
+        hooks: Sequence[Hooks],
+        *,
+        owner: str = "",
+        clock: Clock = Clock(),  # noqa: B008 - it has no state
+    ) -> None:
         self._store = store
-        self._run_id = run_id
+        self.run_id = run_id
+        self._clock = clock
         self._owner = owner
         self._seq = seq
         self.iteration = 0
-        self.dispatcher = Dispatcher(hooks, self._complain)
+        self.dispatcher = Dispatcher(hooks, self.diagnose)
         self._pending: list[Event] = []
         self._more = anyio.Event()
         self._lock = anyio.Lock(fast_acquire=True)
@@ -73,6 +84,15 @@ class EventLog:
         """Add an event to the next group."""
         self._pending.append(event)
         self._more.set()
+
+    def diagnose(self, text: str, iteration: int | None = None) -> None:
+        """Note a notice for the user, by default of the iteration of the last event."""
+        self.note(Diagnosed(**self.stamp(iteration), text=text))
+
+    def stamp(self, iteration: int | None = None) -> dict[str, Any]:
+        """Return the fields that every event has: this run, now, and by default the iteration of the last event."""
+        at = self._clock.now()
+        return {"run_id": self.run_id, "at": at, "iteration": self.iteration if iteration is None else iteration}
 
     async def commit(
         self, *events: Event, iteration: IterationRecord | None = None, run: RunRecord | None = None
@@ -169,20 +189,20 @@ class EventLog:
         pause = 0.0
         while True:
             try:
-                await self._store.append(self._run_id, kept, owner=self._owner, **more)
+                await self._store.append(self.run_id, kept, owner=self._owner, **more)
                 break
             except StoreError as error:
                 self.check()
                 if not error.passing:
                     raise
                 if self._hurry.is_set() and pause:
-                    raise _not_kept(error, self._run_id, kept, more.get("iteration")) from error
+                    raise _not_kept(error, self.run_id, kept, more.get("iteration")) from error
                 if not pause:
-                    await self.dispatcher.publish(Paused(**self._unkept(), reason=f"{error.problem} {_TRIES_AGAIN}"))
+                    await self.dispatcher.publish(Paused(**self.stamp(), reason=f"{error.problem} {_TRIES_AGAIN}"))
             pause = min(2 * pause, _LONGEST_RETRY) or _FIRST_RETRY
             await self._wait(pause)
         if pause:
-            await self.dispatcher.publish(Resumed(**self._unkept()))
+            await self.dispatcher.publish(Resumed(**self.stamp()))
 
     async def _wait(self, seconds: float) -> None:
         """Wait for the next try, or until there is hurry."""
@@ -198,9 +218,6 @@ class EventLog:
         for scope in self._writers:
             scope.shield = not waiting
 
-    def _unkept(self) -> dict[str, Any]:
-        return {"run_id": self._run_id, "at": datetime.now(UTC), "iteration": self.iteration}
-
     def _numbered(self, events: Sequence[Event]) -> list[Event]:
         """Return the events with their numbers in the run; pieces of messages have none."""
         numbered: list[Event] = []
@@ -213,10 +230,6 @@ class EventLog:
                 seq += 1
                 numbered.append(evolve(event, seq=seq))
         return numbered
-
-    def _complain(self, text: str) -> None:
-        """Report a skipped hook as an event."""
-        self.note(Diagnosed(**self._unkept(), text=text))
 
 
 def _not_kept(error: StoreError, run_id: str, events: Sequence[Event], iteration: IterationRecord | None) -> StoreError:

@@ -346,7 +346,7 @@ async def _conclude(parts: Parts, run: ActiveRun, output: Output, started_at: da
 async def _look(parts: Parts, run: ActiveRun, output: Output) -> Progress:
     """Write the reply into the workspace, then measure what the turn changed there."""
     if problem := parts.workspace.keep_response(output.text):
-        run.log.note(events.Diagnosed(**run.stamp(parts.clock.now()), text=problem))
+        run.log.diagnose(problem, run.next_number)
     await run.checkpointing.restore_protected(run.next_number)
     after = await parts.workspace.snapshot()
     changes = await parts.workspace.changes(run.before, after) if run.before else Changes()

@@ -13,7 +13,7 @@ import anyio
 from ralph.decision.limits import Limits
 from ralph.errors import OwnershipLostError, RecordError, StoreError
 from ralph.loop.event_log import EventLog
-from ralph.records.events import Event, Extended
+from ralph.records.events import Extended
 from ralph.records.record import Owner, RunRecord
 from ralph.store.base import LEASE, Store
 from ralph.system.clock import Clock
@@ -57,10 +57,9 @@ class Stop:
 class Lease:
     """This process's hold on a run, renewed beside its iterations, so that it costs them nothing."""
 
-    def __init__(self, store: Store, owner: Owner, run_id: str, *, log: EventLog, stop: Stop) -> None:
+    def __init__(self, store: Store, owner: Owner, log: EventLog, stop: Stop) -> None:
         self._store = store
         self._owner = owner.token
-        self._run_id = run_id
         self._log = log
         self._stop = stop
         self._attending = anyio.CancelScope()
@@ -78,7 +77,7 @@ class Lease:
                 await anyio.sleep(_BEAT)
                 try:
                     if abs(time() - renewed) > LEASE / 3:
-                        await self._store.renew(self._run_id, self._owner)
+                        await self._store.renew(self._log.run_id, self._owner)
                         renewed = time()
                     await listen()
                 except OwnershipLostError as error:
@@ -96,7 +95,7 @@ class Lease:
         """Give the run up, also if the caller is cancelled; if the store cannot be reached, the lease runs out."""
         self._attending.cancel()
         with anyio.CancelScope(shield=True), suppress(StoreError):
-            await self._store.release(self._run_id, self._owner)
+            await self._store.release(self._log.run_id, self._owner)
 
 
 STOPPED = "`ralph stop`"
@@ -111,7 +110,7 @@ class Inbox:
 
     Args:
         limits: of the run, without extensions.
-        clock: stamps events.
+        clock: the time until which a pause lasts.
 
     Attributes:
         limits: with all extensions so far.
@@ -123,7 +122,6 @@ class Inbox:
         self, store: Store, run: RunRecord, *, log: EventLog, stop: Stop, limits: Limits, clock: Clock
     ) -> None:
         self._store = store
-        self._run_id = run.id
         self._log = log
         self._stop = stop
         self._base = limits
@@ -145,7 +143,7 @@ class Inbox:
 
     async def listen(self) -> None:
         """Read the requests that came since the last time."""
-        for request in await self._store.requests(self._run_id, after=self._last_seq):
+        for request in await self._store.requests(self._log.run_id, after=self._last_seq):
             self._last_seq = request.seq
             match request.kind:
                 case "stop":
@@ -202,17 +200,8 @@ class Inbox:
         before, self.limits = self.limits, extended(self._base, self._added)
         if before.max_duration and self.limits.max_duration:
             self._stop.later(self.limits.max_duration - before.max_duration)
-        self._log.note(self._event(request))
-
-    def _event(self, request: Request) -> Event:
         limits: dict[str, Any] = {name: getattr(self.limits, name, None) for name in request.limits}
-        return Extended(
-            run_id=self._run_id,
-            at=self._clock.now(),
-            iteration=self._log.iteration,
-            added=request.limits,
-            limits=limits,
-        )
+        self._log.note(Extended(**self._log.stamp(), added=request.limits, limits=limits))
 
 
 def extended(limits: Limits, added: Mapping[str, float]) -> Limits:

@@ -39,7 +39,7 @@ from ralph.loop.lease import Inbox, Lease, Stop
 from ralph.loop.lifecycle import Finish, Iterate, Starting, Wait, action_of, begin, extended_meanwhile, finish, pause
 from ralph.loop.recovery import take_up
 from ralph.plugins import Plugins
-from ralph.records.events import Diagnosed, Event
+from ralph.records.events import Event
 from ralph.records.record import IterationRecord, Owner, RunRecord, RunState
 from ralph.status import StatusField
 from ralph.store.base import Store
@@ -376,12 +376,10 @@ class Runner:
 
     def _active(self, record: RunRecord, state: RunState, owner: Owner, stop: Stop, *, seq: int) -> ActiveRun:
         parts = self._parts
-        log = EventLog(self._store, record.id, seq, self._hooks, owner=owner.token)
-        lease = Lease(self._store, owner, record.id, log=log, stop=stop)
+        log = EventLog(self._store, record.id, seq, self._hooks, owner=owner.token, clock=parts.clock)
+        lease = Lease(self._store, owner, log, stop)
         inbox = Inbox(self._store, record, log=log, stop=stop, limits=parts.rules.limits, clock=parts.clock)
-        checkpointing = Checkpointing(
-            parts.workspace, log, record.id, commit=parts.commit, redactor=parts.redactor, clock=parts.clock
-        )
+        checkpointing = Checkpointing(parts.workspace, log, parts.commit, parts.redactor)
         self._entered.start_soon(log.flush_groups)
         self._entered.start_soon(lease.attend, inbox.listen)
         self._runs[record.id] = run = ActiveRun(record, state, log, lease, inbox, stop, checkpointing)
@@ -430,7 +428,7 @@ class Runner:
         self._reported.update(new)
         texts = [self._parts.redactor(f"{problem} The run continues without it.") for problem in new]
         for text in texts:
-            run.log.note(Diagnosed(**run.stamp(self._parts.clock.now()), text=text))
+            run.log.diagnose(text, run.next_number)
         known = run.record.problems
         problems = dict.fromkeys((*known, *texts, *run.log.dispatcher.complaints))
         if (kept := tuple(problems)[:_PROBLEMS]) != known:
@@ -451,7 +449,7 @@ class Runner:
 
     async def _finish(self, run: ActiveRun, end: Complete | Halt) -> RunRecord:
         if account := run.log.dispatcher.account():
-            run.log.note(Diagnosed(**run.stamp(self._parts.clock.now(), iteration=run.state.number), text=account))
+            run.log.diagnose(account, run.state.number)
         try:
             await finish(self._parts, run, end)
         finally:
