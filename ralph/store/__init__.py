@@ -107,7 +107,7 @@ def _server(url: str) -> "PostgresDatabase":
 
 
 def _path(url: str) -> Path:
-    if kind := _KIND.fullmatch(url):  # whoever writes only that means no file of that name
+    if kind := _KIND.fullmatch(url):  # the user who types only that does not mean a file of that name
         raise UsageError(
             f"{kind[1] + (':…' if kind[2] else '')!r} names no store that Ralph can use.",
             f"Type {_MEANT[kind[1][0].lower()]} instead, or ./{kind[1]} for a file of that name.",

@@ -137,7 +137,7 @@ def parts_of(file: BinaryIO) -> Iterator[Part]:
         if part is not None:
             yield part
     if not reader.ended:
-        raise UsageError("The file ends before its run does.", "It was cut off: export the run again.")
+        raise UsageError("The file ends before the end of its run.", "It is truncated: export the run again.")
 
 
 class _Reader:
@@ -196,7 +196,7 @@ class _Reader:
 
     def _end(self, end: _End) -> None:
         if not self._run_id or end != _counted(self._counted):
-            raise ValueError("the file does not hold as much as it says: lines are missing or were added")
+            raise ValueError("the file does not have as many lines as its last one says: some are missing or added")
         self.ended = True
 
 

@@ -17,7 +17,7 @@ from ralph.store.database import Database, cause
 __all__ = ["PostgresDatabase"]
 
 PATIENCE = 60.0
-"""Seconds to wait for another process's lock; each of Ralph's is held for milliseconds."""
+"""Seconds to wait for another process's lock; each of Ralph's lasts milliseconds."""
 
 SCHEMA = "ralph"
 """The schema of the tables, so that they can share a database; `?schema=NAME` in the URL names another."""
@@ -39,9 +39,12 @@ _NAME = re.compile(r"[a-z_][a-z0-9_]{0,62}")
 _PATIENT = "This may pass: then resume the run; everything so far is kept."
 _FAULTS = {
     "25006": ("it accepts no changes at present", _PATIENT),
-    "28": ("the server does not let this user in", "Check the user and the password in its URL."),
+    "28": ("the server refuses this user", "Check the user and the password in its URL."),
     "3D000": ("there is no such database", "Make it with `createdb`, or name another one in the URL."),
-    "42501": ("this user may not do that", "Grant the user CREATE on the database, or name another user in the URL."),
+    "42501": (
+        "this user lacks the permission",
+        "Grant the user CREATE on the database, or name another user in the URL.",
+    ),
     "53": ("the server is out of room", "Make room on its disk or end other connections, then resume the run."),
     "55P03": ("another process keeps it locked", "End the session that holds the lock, then try again."),
 }
@@ -153,7 +156,7 @@ class PostgresDatabase(Database):
             return self.homeless() if state == "23503" else self.taken()
         lost = self.is_lost(error)
         known = next((_FAULTS[prefix] for prefix in (state, state[:2]) if prefix in _FAULTS), None)
-        remedy = "Check that its server runs and can be reached." if lost else "Ask who looks after the server."
+        remedy = "Check that its server runs and can be reached." if lost else "Ask the administrator of the server."
         problem, remedy = known or (self._said(error), remedy)
         passing = lost or (bool(state) and state.startswith(_PASSING))
         return self.unusable(problem, remedy, passing=passing)

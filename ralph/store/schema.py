@@ -27,7 +27,7 @@ from sqlalchemy import (
 
 from ralph.errors import StoreError
 
-__all__ = ["MIGRATION", "Migration", "events", "iterations", "nobodys", "owners", "requests", "runs", "traces"]
+__all__ = ["MIGRATION", "Migration", "events", "iterations", "owners", "requests", "runs", "traces", "without_owner"]
 
 _METADATA = MetaData()
 _Text = Text().with_variant(Text(collation="C"), "postgresql")
@@ -147,13 +147,13 @@ def _create(connection: Connection) -> None:
 
 def _add_owners(connection: Connection) -> None:
     _METADATA.create_all(connection, tables=[traces, owners, requests])
-    connection.execute(nobodys())
+    connection.execute(without_owner())
 
 
 MIGRATION = Migration("Ralph", "schema_version", (_create, _add_owners))
 
 
-def nobodys(*which: ColumnElement[bool]) -> Insert:
+def without_owner(*which: ColumnElement[bool]) -> Insert:
     """Return a statement that adds owner rows without an owner for runs that have no row."""
     return insert(owners).from_select(
         ["run_id", "token", "until"], select(runs.c.id, literal("", _Text), literal(0.0)).where(*which)

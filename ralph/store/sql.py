@@ -83,7 +83,7 @@ class SqlStore(Store):
         if not self._appended(run_id, events, iteration, run, owner):
             await self._do(Tables.append, run_id, events, iteration, run, owner)
         elif iteration is not None:
-            await asyncio.sleep(0)  # at least once an iteration, whoever else is due gets a turn
+            await asyncio.sleep(0)  # at least once an iteration, other tasks get a turn
 
     async def iterations(self, run_id: str) -> AsyncIterator[IterationRecord]:
         after = 0
@@ -170,7 +170,7 @@ class SqlStore(Store):
 
     async def _do(self, call: Callable[[Tables, Unpack[_Args]], _T], *args: *_Args) -> _T:
         if self._thread is None:
-            raise RuntimeError("A store is used in `async with`.")
+            raise RuntimeError("Enter the store with `async with` first.")
         made = _Call(call, args)
         return await asyncio.get_running_loop().run_in_executor(self._thread, self._done, made)
 

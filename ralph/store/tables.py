@@ -307,7 +307,7 @@ class Tables:
         lease = self._lease.first(cursor, run_id=run_id)
         if lease is None:
             # A process of an older version that has the file open still makes runs as it knows them.
-            self.connection.execute(schema.nobodys(_run.id == run_id))
+            self.connection.execute(schema.without_owner(_run.id == run_id))
             lease = self._lease.first(cursor, run_id=run_id)
         if lease is None:
             raise StoreError(

@@ -53,7 +53,7 @@ def opened(name: str) -> Generator[BinaryIO]:
             with Path(name).open("rb") as stream:
                 yield stream
     except BrokenPipeError:
-        raise  # it is of whoever read what was printed
+        raise  # the reader of the output has gone
     except OSError as error:
         raise UsageError(f"The file {name!r} cannot be read: {error.strerror}.", "Name one that can, or -.") from error
 
@@ -91,7 +91,7 @@ def objects(
         model: the type of the objects.
         most: bytes of a line; `MOST_BYTES` by default.
         as_written: texts stay as they are, whatever is in them; otherwise they are made such as can be stored.
-        every: an empty line is one with something wrong: whoever is answered line by line counts them.
+        every: report empty lines, too, for callers that get an answer to each line.
     """
     most = MOST_BYTES if most is None else most
     for number, line in enumerate(_lines(stream, most), start=1):

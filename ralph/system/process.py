@@ -30,7 +30,7 @@ from ralph.system.process_tree import GRACE, end_family, known, marked, new_mark
 __all__ = ["ByteStream", "Finished", "ProgramMissingError", "Running", "run", "spawn"]
 
 _ROOM = 256 * 1024
-"""How many bytes of unread output are held before the program has to wait."""
+"""Bytes of unread output at which the program has to wait."""
 
 
 class ProgramMissingError(UsageError):
@@ -122,7 +122,7 @@ class Running:
     """A running program, for the one who reads and writes.
 
     Attributes:
-        stdout, stderr: both must be read, or the program comes to wait.
+        stdout, stderr: read both, or the program has to wait.
     """
 
     def __init__(self, link: "_Link", stdout: "ByteStream", stderr: "ByteStream") -> None:

@@ -279,7 +279,7 @@ class RedactedStream:
             secret = _secret(text, start, value_end, final=final)
             if secret is None:
                 continue
-            if secret.start == secret.end:  # a private key whose end is not here yet
+            if secret.start == secret.end:  # a private key with an end that is yet to come
                 decided = start
                 break
             pieces += text[position:start], secret.shown
@@ -345,7 +345,7 @@ def _spellings(value: str) -> set[str]:
 
 
 def _key_end(begin: re.Match[str], *, final: bool) -> int | None:
-    """Return the end of a private key: its END line, or where the text stops looking like a key; None: not here yet."""
+    """Return the end of a private key: its END line, or where it stops looking like a key; None if that is to come."""
     text, start = begin.string, begin.end()
     whole = final or len(text) >= start + _KEY_LENGTH + 80
     last = text.find("-----END", start, start + _KEY_LENGTH)

@@ -156,7 +156,7 @@ class Workspace:
         """
         if self.checkpoints is None:
             raise WorkspaceError(
-                f"{self.path} has no checkpoints.", "They are turned off, or a workspace of this kind has none."
+                f"{self.path} has no checkpoints.", "Turn them on, or use a workspace that supports them."
             )
         return await self.checkpoints.restore(commit, force=force)
 
@@ -172,7 +172,7 @@ class Workspace:
         Raises:
             WorkspaceError: other work would be lost.
         """
-        raise WorkspaceError(f"{self.path} has no branch: it is not under git.", "Leave --reset-branch away.")
+        raise WorkspaceError(f"{self.path} has no branch: it is not under git.", "Leave out --reset-branch.")
 
     async def commit(self, since: str, message: str) -> CommitResult:
         """Commit the changes since a checkpoint to the current branch. Never raises.
@@ -324,7 +324,7 @@ class PlainWorkspace(Workspace):
         except OSError as error:
             return Snapshot(problem=f"{str(self.path)!r} cannot be read: {error.strerror}.")
         files = {display_path(path): mark for path, mark in self._hashes(paths).items()}
-        problem = "" if whole else f"Only the first {len(paths):,} files of {str(self.path)!r} are looked at."
+        problem = "" if whole else f"Only the first {len(paths):,} files of {str(self.path)!r} are compared."
         return Snapshot(fingerprint=fingerprint(None, files), files=files, problem=problem)
 
     def _paths(self) -> tuple[list[bytes], bool]:

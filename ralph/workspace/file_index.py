@@ -276,7 +276,7 @@ class FileIndex:
 
         Beside .gitignore, those are in the repository's own list, or the usual noise.
         """
-        if self._excluded is None:  # whoever only reads must leave the lock of one who writes alone
+        if self._excluded is None:  # a process that only reads must leave the lock of a writer alone
             (self.folder / "index.lock").unlink(missing_ok=True)
         here = _literally(os.fsencode("/".join(("", *self._within, ""))))
         own_files = [os.fsencode(path) for path in sorted(self.own_files) if "\n" not in path]  # it is a list of lines

@@ -405,10 +405,10 @@ _HOOKS = {
 }
 """The hooks of each command that can make it fail."""
 
-_UNDER_WAY = ("MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "rebase-merge", "rebase-apply")
+_IN_PROGRESS = ("MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "rebase-merge", "rebase-apply")
 
 
 def operation_in_progress(repository: Repository) -> str:
     """Return the operation that git is in the middle of, such as "a merge"; empty if none exists."""
-    name = next((name for name in _UNDER_WAY if (repository.git_dir / name).exists()), "")
+    name = next((name for name in _IN_PROGRESS if (repository.git_dir / name).exists()), "")
     return f"a {name.partition('_HEAD')[0].partition('-')[0].lower().replace('_', '-')}" if name else ""

@@ -86,11 +86,11 @@ class Worktree:
         if await self._uncommitted():
             return await self.kept("Not everything in it is committed, so it is not merged.")
         if self.onto is None:
-            return await self.kept("It is not known which branch to merge it into, so it is not merged.")
+            return await self.kept("The branch to merge it into is unknown, so it is not merged.")
         if await git.line("symbolic-ref", "--quiet", "--short", "HEAD", none=ANY) != self.onto:
-            return await self.kept(f"{self.origin} is not on {self.onto} any more, so it is not merged.")
-        if under_way := operation_in_progress(self.repository):
-            return await self.kept(f"{under_way.capitalize()} is in progress in {self.origin}, so it is not merged.")
+            return await self.kept(f"{self.origin} is no longer on {self.onto}, so it is not merged.")
+        if operation := operation_in_progress(self.repository):
+            return await self.kept(f"{operation.capitalize()} is in progress in {self.origin}, so it is not merged.")
         if not await git("rev-list", "--max-count=1", f"HEAD..{self.branch}"):
             return await self._remove(f"There is nothing to merge into {self.onto}.")
         try:
@@ -150,12 +150,12 @@ async def make_worktree(folder: Path, run_id: str, *, state_dir: Path | None = N
     """
     found = find_repository(folder)
     if found is None:
-        raise WorkspaceError(f"{folder} is not under git, so it can have no worktree.", "Leave --worktree away.")
+        raise WorkspaceError(f"{folder} is not under git, so it cannot have a worktree.", "Leave out --worktree.")
     repository, within = found
     git = repository.users_git
     branch, top = f"ralph/{run_id}", (state_dir or state_folder()) / "worktrees" / run_id
     if not await git.line("rev-parse", "--quiet", "--verify", "HEAD^{commit}", none=ANY):
-        raise WorkspaceError(f"{repository.top} has no commit yet, so it can have no worktree.", "Make one first.")
+        raise WorkspaceError(f"{repository.top} has no commit yet, so it cannot have a worktree.", "Commit first.")
     onto = await git.line("symbolic-ref", "--quiet", "--short", "HEAD", none=ANY)
     missing = await git("status", "--porcelain", "--", *([within] if within else []), none=ANY)
     try:
@@ -166,7 +166,7 @@ async def make_worktree(folder: Path, run_id: str, *, state_dir: Path | None = N
     except (GitError, OSError) as error:
         shutil.rmtree(top, ignore_errors=True)
         raise WorkspaceError(
-            f"No worktree can be made of {repository.top}: {error}.", "Leave --worktree away."
+            f"No worktree can be made of {repository.top}: {error}.", "Leave out --worktree."
         ) from error
     return Worktree(run_id, repository, folder, top, path, branch, onto or None, tuple(line[3:] for line in missing))
 

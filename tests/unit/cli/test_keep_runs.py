@@ -205,9 +205,9 @@ def spoilt(number: int, change: Callable[[dict[str, Any]], Any]) -> Callable[[li
 
 
 SPOILT: dict[str, tuple[Callable[[list[str]], list[str]], str]] = {
-    "empty": (lambda lines: [], "ends before its run does"),
-    "without its end": (lambda lines: lines[:-1], "ends before its run does"),
-    "the run alone": (lambda lines: lines[:2], "ends before its run does"),
+    "empty": (lambda lines: [], "ends before the end of its run"),
+    "without its end": (lambda lines: lines[:-1], "ends before the end of its run"),
+    "the run alone": (lambda lines: lines[:2], "ends before the end of its run"),
     "without its beginning": (lambda lines: lines[1:], "Line 1 cannot be imported: it is not a line of"),
     "with two beginnings": (lambda lines: [lines[0], *lines], "Line 2 cannot be imported: it is out of place"),
     "with something after its end": (lambda lines: [*lines, lines[5]], "it is out of place"),
@@ -216,7 +216,7 @@ SPOILT: dict[str, tuple[Callable[[list[str]], list[str]], str]] = {
         lambda lines: [*lines[:2], lines[1], *lines[2:]],
         "Line 3 cannot be imported: it is a second run",
     ),
-    "without one line": (lambda lines: [*lines[:3], *lines[4:]], "lines are missing or were added"),
+    "without one line": (lambda lines: [*lines[:3], *lines[4:]], "some are missing or added"),
     "with one line twice": (lambda lines: [*lines[:4], lines[3], *lines[4:]], "its number is 2, and the last was 2"),
     "a broken line": (lambda lines: ["{", *lines], "Line 1 cannot be imported"),
     "null": (lambda lines: ["null", *lines], "Line 1 cannot be imported"),

@@ -280,5 +280,5 @@ async def test_a_user_that_may_not_make_the_schema_is_told_so(postgres_url):
     url, _ = driver(postgres_url)
     with psycopg.connect(url, autocommit=True) as admin:
         admin.execute("CREATE ROLE guest LOGIN")
-    with pytest.raises(StoreUnusableError, match=r"may not do that.*Grant"):
+    with pytest.raises(StoreUnusableError, match=r"lacks the permission.*Grant"):
         await open_store(postgres_url.replace("postgres:@", "guest:@")).__aenter__()

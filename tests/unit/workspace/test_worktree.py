@@ -176,7 +176,7 @@ async def test_what_was_not_noted_as_the_branch_to_merge_into_is_not_guessed(rep
     worktree = find_worktree(repo.path, begun.path, "run-1")
     assert worktree is not None
     said = await worktree.merge(completed=True)
-    assert said.startswith("It is not known which branch to merge it into, so it is not merged.")
+    assert said.startswith("The branch to merge it into is unknown, so it is not merged.")
     assert "git merge ralph/run-1" in said
     assert not (repo.path / "new.txt").exists()
 
