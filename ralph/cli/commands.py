@@ -59,6 +59,13 @@ class _LazyGroup(typer.core.TyperGroup):
         finally:
             self._described = None
 
+    def get_help_option(self, ctx: Any) -> Any:
+        """Return the option `--help`, off by default: unset, typer would build a pydantic adapter to read it."""
+        option = super().get_help_option(ctx)
+        if option is not None:
+            option.default = False
+        return option
+
     def list_commands(self, ctx: Any) -> list[str]:
         from ralph.cli.plugins import described_commands
 
