@@ -25,7 +25,6 @@ Every error names the input, the problem and the remedy; `str(error)` is the one
 of the agent is not an exception but a value (`ralph.types.output.Failed`).
 """
 
-import difflib
 import re
 from collections.abc import Iterable
 from typing import ClassVar
@@ -277,6 +276,8 @@ def naming_store(text: str, option: str) -> str:
 
 def nearest(name: str, known: Iterable[str]) -> str:
     """Return the remedy for an unknown name: the most similar known one, or the list of all."""
+    import difflib
+
     names = sorted(known)
     close = difflib.get_close_matches(name, names, n=1, cutoff=0.5)
     if close:

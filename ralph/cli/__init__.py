@@ -3,6 +3,8 @@
 `main` is the only place that turns an exception into an exit code.
 """
 
+import atexit
+import gc
 import os
 import sys
 from io import TextIOWrapper
@@ -13,6 +15,7 @@ __all__ = ["main"]
 
 def main() -> NoReturn:
     """Run the program on the process's arguments and end the process with its exit code."""
+    atexit.register(gc.freeze)  # a process that ends needs no search for garbage, a fifth of a short command's time
     _open_closed_streams()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
-from ralph.settings import FLAGS, FileSource, Source
-from ralph.settings.fields import SECRETS, Setting
+from ralph.settings.fields import FLAGS, SECRETS, Setting
 
 if TYPE_CHECKING:
     from ralph.records.record import RunRecord
+    from ralph.settings import Source
     from ralph.system.declarations import Flag
 
 __all__ = ["ask_at_terminal", "stored_settings", "with_settings"]
@@ -69,13 +69,14 @@ def _option(name: str, setting: Setting, *, adding: bool) -> inspect.Parameter:
     return inspect.Parameter(own, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=Annotated[kind, option])
 
 
-def ask_at_terminal(source: Source, keys: tuple[str, ...]) -> bool:
+def ask_at_terminal(source: "Source", keys: tuple[str, ...]) -> bool:
     """Ask the user for consent to settings, or without keys to running a file; False if there is no terminal.
 
     The question shows the values, as no one can consent to what they have not seen. A file is too long to show.
     """
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         return False
+    from ralph.settings.sources import FileSource
     from ralph.system.text import printable
 
     if not keys:
@@ -88,15 +89,17 @@ def ask_at_terminal(source: Source, keys: tuple[str, ...]) -> bool:
     return typer.confirm("Use these settings, now and until they change?", err=True)
 
 
-def _value(source: Source, key: str) -> object:
+def _value(source: "Source", key: str) -> object:
     value: Any = source.values
     for part in key.split("."):
         value = cast("dict[str, Any]", value).get(part) if isinstance(value, dict) else None
     return value
 
 
-def stored_settings(run: "RunRecord") -> Source:
+def stored_settings(run: "RunRecord") -> "Source":
     """Return the settings that a run was started with, without secrets, which are not stored."""
+    from ralph.settings.sources import Source
+
     values: dict[str, Any] = deepcopy(dict(run.settings))
     breaker = values.get("breaker")
     if values.get("preset") and isinstance(breaker, dict):

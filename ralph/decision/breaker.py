@@ -51,7 +51,7 @@ _SHOWN = 50
 """Characters that are shown of a call's beginning and of its end, where the name of a file often stands."""
 
 
-class BreakerSettings(BaseModel, frozen=True, extra="forbid"):
+class BreakerSettings(BaseModel, frozen=True, extra="forbid", defer_build=True):
     """When the breaker opens, and what happens then."""
 
     no_progress: PositiveInt = Field(
@@ -77,17 +77,20 @@ class BreakerSettings(BaseModel, frozen=True, extra="forbid"):
 
 
 PRESETS: dict[str, BreakerSettings] = {
-    "critical_feature": BreakerSettings(no_progress=15, stagnation=2),
-    "research_task": BreakerSettings(no_progress=20, stagnation=5),
-    "simple_script": BreakerSettings(no_progress=3, stagnation=10),
-    "documentation": BreakerSettings(no_progress=5, stagnation=5),
-    "debugging": BreakerSettings(no_progress=8, stagnation=2),
-    "generic": BreakerSettings(no_progress=10, stagnation=3),
+    "critical_feature": BreakerSettings.model_construct(no_progress=15, stagnation=2.0),
+    "research_task": BreakerSettings.model_construct(no_progress=20, stagnation=5.0),
+    "simple_script": BreakerSettings.model_construct(no_progress=3, stagnation=10.0),
+    "documentation": BreakerSettings.model_construct(no_progress=5, stagnation=5.0),
+    "debugging": BreakerSettings.model_construct(no_progress=8, stagnation=2.0),
+    "generic": BreakerSettings.model_construct(no_progress=10, stagnation=3.0),
 }
-"""The Ralph Runtime guide's profiles: loops without progress, and percent that count as progress."""
+"""The Ralph Runtime guide's profiles: loops without progress, and percent that count as progress.
+
+They are not validated, as that would build the validator in each process that only shows its help.
+"""
 
 
-class Observation(BaseModel, frozen=True):
+class Observation(BaseModel, frozen=True, defer_build=True):
     """The breaker's view of one iteration; it gets none of a rate-limited one or one that Ralph itself cut short.
 
     Attributes:
@@ -116,7 +119,7 @@ class Observation(BaseModel, frozen=True):
         return not (self.failed or self.errors or self.progressed is False or (self.denied and not self.progressed))
 
 
-class BreakerState(BaseModel, frozen=True):
+class BreakerState(BaseModel, frozen=True, defer_build=True):
     """The state of the breaker, a value that is kept in every record.
 
     Attributes:

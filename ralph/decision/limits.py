@@ -14,13 +14,13 @@ from ralph.system.declarations import LIMITS, Duration, Flag
 from ralph.types import evolve
 from ralph.types.output import Usage
 
-__all__ = ["LimitReached", "Limits", "Price", "Spent"]
+__all__ = ["DecisionSettings", "LimitReached", "Limits", "Price", "Spent"]
 
 _HOUR = timedelta(hours=1)
 _MOST = 10**12
 
 
-class Price(BaseModel, frozen=True, extra="forbid"):
+class Price(BaseModel, frozen=True, extra="forbid", defer_build=True):
     """The price of a model, in US dollars per million tokens."""
 
     input: NonNegativeFloat = Field(description="Price of what the model reads.")
@@ -39,7 +39,7 @@ class Price(BaseModel, frozen=True, extra="forbid"):
         return (fresh * self.input + cached * cached_price + (usage.output_tokens or 0) * self.output) / 1e6
 
 
-class Spent(BaseModel, frozen=True):
+class Spent(BaseModel, frozen=True, defer_build=True):
     """The total that a run has used.
 
     Attributes:
@@ -50,7 +50,7 @@ class Spent(BaseModel, frozen=True):
 
     iterations: NonNegativeInt = 0
     duration: NonNegativeFloat = 0.0
-    usage: Usage = Usage()
+    usage: Usage = Field(default_factory=Usage)
     calls: tuple[datetime, ...] = ()
 
     def called(self, at: datetime, *, keep: int | None, times: int = 1) -> "Spent":
@@ -77,7 +77,7 @@ class Spent(BaseModel, frozen=True):
         )
 
 
-class LimitReached(BaseModel, frozen=True):
+class LimitReached(BaseModel, frozen=True, defer_build=True):
     """A limit that was reached; `until` is the end of one that passes by itself."""
 
     limit: str
@@ -89,7 +89,7 @@ class LimitReached(BaseModel, frozen=True):
         return f"{self.limit}: {_shown(self.used)} of {_shown(self.allowed)}"
 
 
-class Limits(BaseModel, frozen=True, extra="forbid"):
+class Limits(BaseModel, frozen=True, extra="forbid", defer_build=True):
     """The limits of a run. None: no limit."""
 
     max_iterations: Annotated[PositiveInt | None, Flag("--max-iterations", "N", LIMITS, resume=True)] = Field(
@@ -168,6 +168,25 @@ class Limits(BaseModel, frozen=True, extra="forbid"):
         if allowed is None or len(recent) < allowed:
             return None
         return LimitReached(limit="calls_per_hour", allowed=allowed, used=len(recent), until=recent[-allowed] + _HOUR)
+
+
+class DecisionSettings(BaseModel, frozen=True, extra="forbid", defer_build=True):
+    """The numbers of the decision that belong to no other part."""
+
+    test_saturation: PositiveInt = Field(
+        default=3, le=1000, description="Test-only iterations without progress in a row that end the run."
+    )
+    blocked: PositiveInt = Field(default=2, le=1000, description="Blocked iterations in a row that end the run.")
+    questions: PositiveInt = Field(default=3, le=1000, description="Questions to a person in a row that end the run.")
+    unavailable: PositiveInt = Field(
+        default=2,
+        le=1000,
+        description="Refused, logged-out (or, before any answer, unanswered) iterations in a row that end the run.",
+    )
+    rate_limit_wait: Duration = Field(
+        default=60.0, description="The wait for a rate limit that names no time; doubled each time in a row."
+    )
+    max_rate_limit_wait: Duration = Field(default=3600.0, description="The longest such wait.")
 
 
 def _first(limited: Iterable[tuple[str, float | None, float | None]]) -> LimitReached | None:

@@ -7,13 +7,12 @@ from collections.abc import Iterable
 from datetime import datetime
 from typing import Annotated, Literal, NamedTuple
 
-from pydantic import BaseModel, Field, NonNegativeInt, PositiveInt
+from pydantic import BaseModel, Field, NonNegativeInt
 
 from ralph.analysis.result import Evidence
 from ralph.decision.claims import Case, Claim
 from ralph.decision.limits import LimitReached
 from ralph.status import StatusMalformed
-from ralph.system.declarations import Duration
 from ralph.types import evolve
 from ralph.types.output import Failed, Interrupted, TimedOut
 from ralph.types.verification import Verification
@@ -24,7 +23,6 @@ __all__ = [
     "Considered",
     "Continue",
     "Decision",
-    "DecisionSettings",
     "Halt",
     "Pause",
     "StopReason",
@@ -144,25 +142,6 @@ def needs_user(decision: "Decision") -> bool:
     The user who resumes it has seen to that: the agent may ask, or be blocked, as often as at first.
     """
     return isinstance(decision, Halt) and decision.stop_reason == "blocked"
-
-
-class DecisionSettings(BaseModel, frozen=True, extra="forbid"):
-    """The numbers of the decision that belong to no other part."""
-
-    test_saturation: PositiveInt = Field(
-        default=3, le=1000, description="Test-only iterations without progress in a row that end the run."
-    )
-    blocked: PositiveInt = Field(default=2, le=1000, description="Blocked iterations in a row that end the run.")
-    questions: PositiveInt = Field(default=3, le=1000, description="Questions to a person in a row that end the run.")
-    unavailable: PositiveInt = Field(
-        default=2,
-        le=1000,
-        description="Refused, logged-out (or, before any answer, unanswered) iterations in a row that end the run.",
-    )
-    rate_limit_wait: Duration = Field(
-        default=60.0, description="The wait for a rate limit that names no time; doubled each time in a row."
-    )
-    max_rate_limit_wait: Duration = Field(default=3600.0, description="The longest such wait.")
 
 
 _ASKED = 500

@@ -27,14 +27,13 @@ from ralph.analysis.result import Evidence
 from ralph.analysis.stuck import TESTING, WATCHING
 from ralph.decision.breaker import BreakerState
 from ralph.decision.claims import Case, Claim, open_boxes, waiting
-from ralph.decision.limits import LimitReached
+from ralph.decision.limits import DecisionSettings, LimitReached
 from ralph.decision.outcomes import (
     LONGEST_WAIT,
     Complete,
     Considered,
     Continue,
     Decision,
-    DecisionSettings,
     Halt,
     Pause,
     Streaks,

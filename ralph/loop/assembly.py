@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING, Any
 from ralph.analysis import Analyzer, Keyword
 from ralph.decision.breaker import CircuitBreaker
 from ralph.decision.claims import Strategy
-from ralph.decision.limits import Limits, Price
-from ralph.decision.outcomes import DecisionSettings
+from ralph.decision.limits import DecisionSettings, Limits, Price
 from ralph.errors import UsageError
 from ralph.executors.base import Executor
 from ralph.hooks import Hooks

@@ -26,8 +26,8 @@ from ralph.analysis import Keyword
 from ralph.analysis.result import Analyzer
 from ralph.decision.breaker import CircuitBreaker
 from ralph.decision.claims import Strategy
-from ralph.decision.limits import Limits, Price
-from ralph.decision.outcomes import Complete, DecisionSettings, Halt
+from ralph.decision.limits import DecisionSettings, Limits, Price
+from ralph.decision.outcomes import Complete, Halt
 from ralph.errors import ExecutorUnavailableError, RecordError, StoreError, UsageError
 from ralph.executors.base import Executor
 from ralph.hooks import Hooks, IterationDue

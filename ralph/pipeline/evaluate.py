@@ -15,8 +15,7 @@ from ralph.analysis.metrics import error_signature
 from ralph.analysis.result import AnalysisContext, Analyzer
 from ralph.decision.breaker import BreakerState, CircuitBreaker, Observation
 from ralph.decision.claims import STRATEGIES, Case, Claim, Strategy, claimed, strategy_named
-from ralph.decision.limits import Limits, Price, Spent
-from ralph.decision.outcomes import DecisionSettings
+from ralph.decision.limits import DecisionSettings, Limits, Price, Spent
 from ralph.decision.rules import Situation, decide
 from ralph.prompt import contract_example
 from ralph.records.record import IterationRecord, PlanCount, RunRecord, RunState

@@ -2,7 +2,8 @@
 
 A field is the only place that names a setting: with its type, bounds, default, help, and the markers of
 `ralph.system.declarations` for its flag, consent and secrets. The command line, the environment, the documentation and
-`ralph config show` are made from it.
+`ralph config show` are made from it. They need no validator, so pydantic builds those of the models when the first
+setting is validated (`defer_build`).
 """
 
 from typing import Annotated, Any, Literal
@@ -11,9 +12,7 @@ from pydantic import AfterValidator, BaseModel, Field, PositiveInt, SecretStr
 
 from ralph.analysis.lexicon import Keyword
 from ralph.decision.breaker import PRESETS, BreakerSettings
-from ralph.decision.claims import STRATEGIES
-from ralph.decision.limits import Limits, Price
-from ralph.decision.outcomes import DecisionSettings
+from ralph.decision.limits import DecisionSettings, Limits, Price
 from ralph.system.declarations import AGENT, CONSENT, ENDING, OTHER, SECRET, TIMES, WORK, Duration, Flag
 from ralph.system.sandbox import Sandbox, Variables
 from ralph.types import evolve
@@ -30,7 +29,7 @@ __all__ = [
 _TIMEOUTS = Timeouts()
 
 
-class ExecutorSettings(BaseModel, frozen=True, extra="forbid"):
+class ExecutorSettings(BaseModel, frozen=True, extra="forbid", defer_build=True):
     """The agent, and how it is reached."""
 
     name: Annotated[str, Flag("--executor", "NAME", AGENT, resume=True)] = Field(
@@ -77,7 +76,7 @@ class ExecutorSettings(BaseModel, frozen=True, extra="forbid"):
     )
 
 
-class TaskSettings(BaseModel, frozen=True, extra="forbid"):
+class TaskSettings(BaseModel, frozen=True, extra="forbid", defer_build=True):
     """The order in which the items of a plan are done."""
 
     choose: Literal["agent", "ralph"] = Field(
@@ -85,7 +84,7 @@ class TaskSettings(BaseModel, frozen=True, extra="forbid"):
     )
 
 
-class StatusFieldSetting(BaseModel, frozen=True, extra="forbid"):
+class StatusFieldSetting(BaseModel, frozen=True, extra="forbid", defer_build=True):
     """An additional field of the status block."""
 
     name: str = Field(description="In capitals, digits and underscores.")
@@ -106,20 +105,22 @@ Glob = Annotated[str, AfterValidator(_require_within)]
 """A pattern of paths in the workspace."""
 
 
-class Settings(BaseModel, frozen=True, extra="forbid"):
+class Settings(BaseModel, frozen=True, extra="forbid", defer_build=True):
     """All settings."""
 
-    executor: ExecutorSettings = ExecutorSettings()
-    sandbox: Annotated[Sandbox, CONSENT] = Sandbox()
-    environment: Annotated[Variables, CONSENT] = Variables()
-    limits: Limits = Limits()
+    executor: ExecutorSettings = Field(default_factory=ExecutorSettings)
+    sandbox: Annotated[Sandbox, CONSENT] = Field(default_factory=Sandbox)
+    environment: Annotated[Variables, CONSENT] = Field(default_factory=Variables)
+    limits: Limits = Field(default_factory=Limits)
     preset: Annotated[str | None, Flag("--preset", "NAME", ENDING)] = Field(
         default=None, description=f"A profile for the circuit breaker: {', '.join(PRESETS)}."
     )
-    breaker: BreakerSettings = BreakerSettings()
-    decision: DecisionSettings = DecisionSettings()
+    breaker: BreakerSettings = Field(default_factory=BreakerSettings)
+    decision: DecisionSettings = Field(default_factory=DecisionSettings)
     strategy: Annotated[str, Flag("--strategy", "NAME", ENDING)] = Field(
-        default="auto", description=f"What counts as a claim that the work is done: {', '.join(STRATEGIES)}."
+        default="auto",
+        description="What counts as a claim that the work is done: auto, circuit_breaker, done_signals, exit_signal, "
+        "fix_plan, natural_language.",
     )
     analyzers: Annotated[tuple[str, ...], Flag("--analyzer", "NAME", ENDING)] = Field(
         default=(), description="An analyzer of a plug-in, used beside the built-in one."
@@ -144,7 +145,7 @@ class Settings(BaseModel, frozen=True, extra="forbid"):
         min_length=1,
         description="The plan, a checklist; unset: @fix_plan.md or a file with a similar name.",
     )
-    tasks: TaskSettings = TaskSettings()
+    tasks: TaskSettings = Field(default_factory=TaskSettings)
     promise: Annotated[str | None, Flag("--promise", "TEXT", ENDING)] = Field(
         default=None, min_length=1, description="The text that means done inside <promise>…</promise>."
     )

@@ -56,7 +56,7 @@ def values_of(environ: Mapping[str, str], names: Collection[str]) -> list[str]:
     return [value for name, value in environ.items() if _any(name, names)]
 
 
-class Variables(BaseModel, frozen=True, extra="forbid"):
+class Variables(BaseModel, frozen=True, extra="forbid", defer_build=True):
     """The rules by which Ralph's own environment variables are passed on.
 
     Both lists hold names, in which `*` matches anything: `CARGO_*`; several may be joined by commas.
@@ -105,7 +105,7 @@ _SOCKETS = ("/run/docker.sock", "/run/podman/podman.sock", "/run/containerd/cont
 """A program that reaches one of these can become any user of this machine."""
 
 
-class Sandbox(BaseModel, frozen=True, extra="forbid"):
+class Sandbox(BaseModel, frozen=True, extra="forbid", defer_build=True):
     """The paths and the network that sandboxed programs may use; every path may begin with `~`."""
 
     kind: Annotated[Literal["none", "bwrap"], Flag("--sandbox", "KIND", AGENT)] = Field(

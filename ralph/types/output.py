@@ -53,14 +53,14 @@ no such model, context too long), and would be again.
 """
 
 
-class Message(BaseModel, frozen=True):
+class Message(BaseModel, frozen=True, defer_build=True):
     """One message of the agent. `tool_calls` counts the tools that the message itself asked for."""
 
     text: str
     tool_calls: NonNegativeInt = 0
 
 
-class ToolCall(BaseModel, frozen=True):
+class ToolCall(BaseModel, frozen=True, defer_build=True):
     """One tool that the agent used.
 
     Attributes:
@@ -86,7 +86,7 @@ class ToolCall(BaseModel, frozen=True):
         return (ToolCall(id="", name="tool", success=False, denied=True),) * min(denied, _UNNAMED) + used
 
 
-class Usage(BaseModel, frozen=True):
+class Usage(BaseModel, frozen=True, defer_build=True):
     """The usage of a model. None means "not measured", never zero; a sum with a measured value is measured.
 
     Attributes:
@@ -112,7 +112,7 @@ class Usage(BaseModel, frozen=True):
         return Usage(**{name: _add(getattr(self, name), getattr(other, name)) for name in Usage.model_fields})
 
 
-class Answered(BaseModel, frozen=True):
+class Answered(BaseModel, frozen=True, defer_build=True):
     """The agent ended its turn by itself. That does not say that the work is done."""
 
     kind: Literal["completed"] = "completed"
@@ -137,7 +137,7 @@ class Timeouts:
     tool: float = 1800.0
 
 
-class TimedOut(BaseModel, frozen=True):
+class TimedOut(BaseModel, frozen=True, defer_build=True):
     """The watchdog ended the turn.
 
     Attributes:
@@ -150,7 +150,7 @@ class TimedOut(BaseModel, frozen=True):
     after: NonNegativeFloat
 
 
-class Failed(BaseModel, frozen=True):
+class Failed(BaseModel, frozen=True, defer_build=True):
     """The executor could not do its work.
 
     Attributes:
@@ -166,7 +166,7 @@ class Failed(BaseModel, frozen=True):
     status: int | None = None
 
 
-class Interrupted(BaseModel, frozen=True):
+class Interrupted(BaseModel, frozen=True, defer_build=True):
     """Ralph itself ended the turn; the output until then is kept.
 
     A signal came, a limit was reached within the turn, or the agent repeated denied or identical tool calls.
@@ -180,16 +180,16 @@ class Interrupted(BaseModel, frozen=True):
 Outcome = Annotated[Answered | TimedOut | Failed | Interrupted, Field(discriminator="kind")]
 
 
-class Attempt(BaseModel, frozen=True):
+class Attempt(BaseModel, frozen=True, defer_build=True):
     """A failed attempt before the output: its executor, its failure and its usage."""
 
     executor: str
     outcome: Outcome
-    usage: Usage = Usage()
+    usage: Usage = Field(default_factory=Usage)
     duration: NonNegativeFloat = 0.0
 
 
-class Output(BaseModel, frozen=True):
+class Output(BaseModel, frozen=True, defer_build=True):
     """One turn of an agent.
 
     Attributes:
@@ -205,8 +205,8 @@ class Output(BaseModel, frozen=True):
     text: str = ""
     messages: tuple[Message, ...] = ()
     tool_calls: tuple[ToolCall, ...] = ()
-    usage: Usage = Usage()
-    outcome: Outcome = Answered()
+    usage: Usage = Field(default_factory=Usage)
+    outcome: Outcome = Field(default_factory=Answered)
     executor: str = ""
     model: str | None = None
     session_id: str | None = None
@@ -240,7 +240,7 @@ def busy(calls: int, denials: int) -> bool:
     return calls > 2 * denials and calls - denials >= _BUSY
 
 
-class Changes(BaseModel, frozen=True):
+class Changes(BaseModel, frozen=True, defer_build=True):
     """The effect of an iteration on the workspace.
 
     Attributes:
@@ -264,7 +264,7 @@ class Changes(BaseModel, frozen=True):
         return self.fingerprint is not None
 
 
-class Checkpoint(BaseModel, frozen=True):
+class Checkpoint(BaseModel, frozen=True, defer_build=True):
     """The workspace's files at one moment, kept so that they can be restored.
 
     Attributes:

@@ -103,7 +103,7 @@ Phrase = Annotated[str, AfterValidator(_phrase)]
 """A text with at least one character that is not a space."""
 
 
-class Keyword(BaseModel, frozen=True, extra="forbid"):
+class Keyword(BaseModel, frozen=True, extra="forbid", defer_build=True):
     """A phrase that says that the work is complete."""
 
     text: Phrase = Field(max_length=200, description="The phrase, as the agent writes it; also its name in results.")

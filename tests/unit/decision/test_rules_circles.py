@@ -6,7 +6,8 @@ from typing import Any
 from ralph.analysis.result import Analysis, CompletionSignal, Evidence, Stuck
 from ralph.decision.breaker import BreakerState
 from ralph.decision.claims import Case, Claim
-from ralph.decision.outcomes import Continue, Decision, DecisionSettings, Halt, Streaks
+from ralph.decision.limits import DecisionSettings
+from ralph.decision.outcomes import Continue, Decision, Halt, Streaks
 from ralph.decision.rules import Situation, consider, decide
 from ralph.types import evolve
 from ralph.types.output import Output

@@ -9,8 +9,8 @@ import pytest
 from ralph.analysis.result import Analysis
 from ralph.decision.breaker import BreakerState
 from ralph.decision.claims import Case, Claim
-from ralph.decision.limits import LimitReached
-from ralph.decision.outcomes import Continue, Decision, DecisionSettings, Halt, Pause, Streaks
+from ralph.decision.limits import DecisionSettings, LimitReached
+from ralph.decision.outcomes import Continue, Decision, Halt, Pause, Streaks
 from ralph.decision.rules import Situation, decide
 from ralph.types.output import Answered, Failed, FailureKind, Outcome, Output, TimedOut
 

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from ralph.analysis import ResponseAnalyzer
 from ralph.decision.breaker import BreakerSettings, CircuitBreaker
 from ralph.decision.claims import strategy_named
-from ralph.decision.limits import Limits
-from ralph.decision.outcomes import DecisionSettings, Halt, following
+from ralph.decision.limits import DecisionSettings, Limits
+from ralph.decision.outcomes import Halt, following
 from ralph.loop.runner import Runner
 from ralph.pipeline.evaluate import Rules
 from ralph.pipeline.replay import Moves, Pass, Replay, recorded_pass, recorded_run

@@ -8,8 +8,8 @@ import pytest
 from ralph.analysis.result import Analysis, Evidence, Metrics
 from ralph.decision.breaker import BreakerSettings, BreakerState, CircuitBreaker, Observation
 from ralph.decision.claims import Case, Claim
-from ralph.decision.limits import Limits, Price, Spent
-from ralph.decision.outcomes import Complete, Continue, DecisionSettings, Halt, Pause, Streaks
+from ralph.decision.limits import DecisionSettings, Limits, Price, Spent
+from ralph.decision.outcomes import Complete, Continue, Halt, Pause, Streaks
 from ralph.pipeline.evaluate import Assessment, Progress, Rules, evaluate, measure_progress, observe
 from ralph.records.record import IterationRecord, PlanCount, RunRecord, RunState
 from ralph.types.output import (

@@ -6,8 +6,8 @@ from ralph.analysis import Further, Opinion
 from ralph.cli.reply import Question, judge
 from ralph.decision.breaker import CircuitBreaker
 from ralph.decision.claims import strategy_named
-from ralph.decision.limits import Limits
-from ralph.decision.outcomes import DecisionSettings, Streaks
+from ralph.decision.limits import DecisionSettings, Limits
+from ralph.decision.outcomes import Streaks
 from ralph.loop.runner import Runner
 from ralph.pipeline.evaluate import Rules
 from ralph.pipeline.explain import Stage, explain

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from ralph.decision.claims import STRATEGIES
 from ralph.settings import FLAGS, TRUSTED_ONLY, ExecutorSettings, Setting, Settings, environment, settings_in
 from ralph.settings.fields import SECRETS, secrets_of
 from ralph.system.declarations import format_duration, parse_duration
@@ -31,6 +32,10 @@ def test_every_setting_has_help_a_documented_row_and_a_variable(
     for part in key.split("."):
         found = found[part]
     assert found in ("[]", [])
+
+
+def test_the_help_of_the_strategy_names_every_built_in_one() -> None:
+    assert str(Settings.model_fields["strategy"].description).endswith(f": {', '.join(sorted(STRATEGIES))}.")
 
 
 def test_flags_are_unique_and_lead_to_a_single_setting() -> None:
