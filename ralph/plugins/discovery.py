@@ -11,6 +11,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
+from pluggy import HookImpl
+
 from ralph.errors import in_words
 from ralph.plugins.spec import API_VERSION, NAME
 from ralph.system.text import Redactor, printable
@@ -39,6 +41,7 @@ class Plugin:
         name: the name of its entry point, and of its table in the settings.
         source: the object that the entry point names, or the file.
         implementation: the module or object that defines its hooks; None if it could not be loaded.
+        hooks: its functions by the names of the hooks, once it is registered.
         own: its own settings; None if it has none, or lacks some that it needs.
         lacks: the settings that are missing; empty if none is.
         problems: its problems, in sentences for the user.
@@ -50,6 +53,7 @@ class Plugin:
     version: str = ""
     built_in: bool = False
     implementation: object = None
+    hooks: dict[str, HookImpl] = field(default_factory=dict[str, HookImpl])
     own: "BaseModel | None" = None
     lacks: str = ""
     problems: list[str] = field(default_factory=list[str])

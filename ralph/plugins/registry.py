@@ -61,7 +61,6 @@ class Plugins:
     def __init__(self, plugins: Iterable[Plugin] = (), tables: Tables | None = None) -> None:
         self._manager = pluggy.PluginManager(spec.NAME)
         self._manager.add_hookspecs(spec)
-        self._functions: dict[int, dict[str, pluggy.HookImpl]] = {}
         self._offers: dict[str, tuple[Offer, ...]] = {}
         self._known: list[Plugin] = []
         self.tables = tables or Tables()
@@ -318,7 +317,7 @@ class Plugins:
         key = f"{len(self._known)} {plugin.name}"
         try:
             self._manager.register(plugin.implementation, name=key)
-            self._functions[id(plugin)] = self._functions_of(plugin.implementation)
+            plugin.hooks = self._hooks_of(plugin.implementation)
         except Exception as error:  # noqa: BLE001 - a hook that takes other arguments, or an object that fails to be read
             plugin.problems.append(f"It cannot be registered: {failure(error)}.")
             if self._manager.has_plugin(key):
@@ -326,13 +325,13 @@ class Plugins:
             plugin.implementation = None
             return
         if not plugin.built_in:
-            for stranger in _strangers(plugin.implementation, self._hooks_of(plugin)):
+            for stranger in _strangers(plugin.implementation, plugin.hooks):
                 plugin.complain(stranger)
             self._configure(plugin)
 
     def _configure(self, plugin: Plugin) -> None:
         """Read the plug-in's own settings."""
-        if "ralph_settings" not in self._hooks_of(plugin):
+        if "ralph_settings" not in plugin.hooks:
             self.tables.refuse(plugin)
             return
         sound = len(plugin.problems)
@@ -342,8 +341,8 @@ class Plugins:
         elif len(plugin.problems) == sound:
             self.tables.refuse(plugin)
 
-    def _functions_of(self, implementation: object) -> dict[str, pluggy.HookImpl]:
-        """Return the implementation of each hook, by identity, as plug-ins may define equality as they like."""
+    def _hooks_of(self, implementation: object) -> dict[str, pluggy.HookImpl]:
+        """Return a plug-in's function for each hook, by identity, as plug-ins may define equality as they like."""
         return {
             name: found
             for name in spec.HOOK_NAMES
@@ -351,14 +350,11 @@ class Plugins:
             if found.plugin is implementation
         }
 
-    def _hooks_of(self, plugin: Plugin) -> Collection[str]:
-        return self._functions.get(id(plugin), {})
-
     def _asked(self, plugin: Plugin, hook: str) -> list[object]:
         """Return the usable things that one plug-in returns from a hook."""
-        if plugin.implementation is None or hook not in self._hooks_of(plugin):
+        if hook not in plugin.hooks:
             return []
-        if plugin.lacks and "settings" in self._functions[id(plugin)][hook].argnames:
+        if plugin.lacks and "settings" in plugin.hooks[hook].argnames:
             return []
         given = self._call(plugin, hook, settings=plugin.own)
         try:
@@ -375,7 +371,7 @@ class Plugins:
 
     def _call(self, plugin: Plugin, hook: str, **arguments: object) -> object:
         """Return the result of one plug-in's hook; None if it fails."""
-        implementation = self._functions[id(plugin)][hook]
+        implementation = plugin.hooks[hook]
         try:
             return implementation.function(*(arguments[name] for name in implementation.argnames))
         except (Exception, SystemExit) as error:  # noqa: BLE001 - anything may come from foreign code
