@@ -14,8 +14,6 @@ from ralph.records.record import IterationRecord, RunRecord, RunState, Trace, we
 from ralph.system.text import one_line, storable
 from ralph.types.requests import Request
 
-__all__ = ["LEASE", "Health", "Store", "as_json", "described", "named"]
-
 LEASE = 30.0
 """Seconds that a lease lasts if its owner does not renew it."""
 

@@ -16,8 +16,6 @@ from sqlalchemy.exc import DBAPIError
 from ralph.errors import StoreError
 from ralph.store.schema import Migration
 
-__all__ = ["Database", "SqliteFile"]
-
 
 class Database:
     """A kind of database with its address: a place for tables, shared with any number of processes.

@@ -22,8 +22,6 @@ from ralph.store.base import LEASE, Store, as_json, described
 from ralph.types import evolve
 from ralph.types.requests import Request
 
-__all__ = ["exported", "imported", "parts_of"]
-
 MOST_BYTES = 64_000_000
 """Bytes of the longest line."""
 

@@ -11,8 +11,6 @@ from ralph.store.base import LEASE, Health, Store, named
 from ralph.types import evolve
 from ralph.types.requests import Request
 
-__all__ = ["MemoryStore"]
-
 
 @dataclass
 class _Kept:

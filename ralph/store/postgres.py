@@ -14,8 +14,6 @@ from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
 from ralph.errors import StoreError, UsageError
 from ralph.store.database import Database, cause
 
-__all__ = ["PostgresDatabase"]
-
 PATIENCE = 60.0
 """Seconds to wait for another process's lock; each of Ralph's lasts milliseconds."""
 

@@ -8,8 +8,6 @@ from math import isfinite
 from pathlib import Path
 from typing import Any, NamedTuple
 
-__all__ = ["ListedRun", "listed_runs"]
-
 _VERSION = 2
 """The schema's version that the query fits."""
 

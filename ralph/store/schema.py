@@ -27,8 +27,6 @@ from sqlalchemy import (
 
 from ralph.errors import StoreError
 
-__all__ = ["MIGRATION", "Migration", "events", "iterations", "owners", "requests", "runs", "traces", "without_owner"]
-
 _METADATA = MetaData()
 _Text = Text().with_variant(Text(collation="C"), "postgresql")
 """Text that sorts by code points in every database."""

@@ -23,8 +23,6 @@ from ralph.store.database import Database
 from ralph.store.tables import InDoubtError, Tables
 from ralph.types.requests import Request
 
-__all__ = ["SqlStore"]
-
 _Args = TypeVarTuple("_Args")
 _T = TypeVar("_T")
 

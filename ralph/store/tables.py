@@ -41,8 +41,6 @@ from ralph.system.text import storable
 from ralph.types import evolve
 from ralph.types.requests import Request
 
-__all__ = ["InDoubtError", "Tables"]
-
 _T = TypeVar("_T")
 
 PAGE_ROWS = 500

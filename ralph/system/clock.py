@@ -5,8 +5,6 @@ from time import monotonic
 
 import anyio
 
-__all__ = ["Clock"]
-
 
 class Clock:
     """The system's time."""

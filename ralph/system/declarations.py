@@ -11,23 +11,6 @@ from typing import Annotated
 
 from pydantic import BeforeValidator, Field, PositiveFloat
 
-__all__ = [
-    "AGENT",
-    "CONSENT",
-    "ENDING",
-    "LIMITS",
-    "OTHER",
-    "SECRET",
-    "TIMES",
-    "WORK",
-    "Duration",
-    "Flag",
-    "Marker",
-    "Wait",
-    "format_duration",
-    "parse_duration",
-]
-
 AGENT = "The agent"
 TIMES = "Time for one turn of the agent (90s, 15m, 2h)"
 LIMITS = "Limits"

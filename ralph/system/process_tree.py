@@ -14,21 +14,6 @@ import anyio
 import anyio.to_thread
 import psutil
 
-__all__ = [
-    "GRACE",
-    "MARK",
-    "end_family",
-    "end_tree",
-    "known",
-    "lives",
-    "mark_of_this_process",
-    "marked",
-    "new_marker",
-    "started_by",
-    "started_here",
-    "survivors",
-]
-
 MARK = "RALPH_TURN"
 """The environment variable that marks what Ralph started. A Ralph within a Ralph adds its own mark after a colon."""
 

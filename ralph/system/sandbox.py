@@ -23,8 +23,6 @@ from ralph.errors import UsageError
 from ralph.system.declarations import AGENT, Flag
 from ralph.system.text import is_secret_name
 
-__all__ = ["ESSENTIAL", "Confinement", "Names", "Sandbox", "Variables", "apart", "values_of"]
-
 ESSENTIAL = (
     *("PATH", "HOME", "USER", "LOGNAME", "SHELL", "PWD", "TERM", "TZ", "LANG", "LANGUAGE", "LC_*"),
     *("TMPDIR", "TMP", "TEMP", "XDG_*_HOME", "XDG_RUNTIME_DIR"),

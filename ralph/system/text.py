@@ -19,21 +19,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 if TYPE_CHECKING:
     from ahocorasick_rs import AhoCorasick
 
-__all__ = [
-    "MASK",
-    "SPELT_OUT",
-    "RedactedStream",
-    "Redactor",
-    "additions",
-    "duration",
-    "is_secret_name",
-    "one_line",
-    "pattern",
-    "printable",
-    "secret_values",
-    "storable",
-]
-
 SPELT_OUT = "ralph.spelt-out"
 """The error handler for encodings that lack a character: those of Ralph's own sentences are written with others, any
 other becomes a question mark.

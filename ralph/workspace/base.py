@@ -25,8 +25,6 @@ from ralph.workspace.repository import display_path
 from ralph.workspace.restore import Restored
 from ralph.workspace.scan import ContentHashes, Noise, ScanProgress, check_cancelled, reporting_progress
 
-__all__ = ["NoWorkspace", "PlainWorkspace", "Snapshot", "Workspace", "fingerprint", "keep_response", "summarize"]
-
 FILES_NAMED = 200
 FILES = 20_000
 ENTRIES = 200_000

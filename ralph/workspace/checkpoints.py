@@ -25,8 +25,6 @@ from ralph.workspace.file_index import LISTED, FileIndex, Tree
 from ralph.workspace.repository import GitError, display_path, some_of, unquote_path
 from ralph.workspace.restore import Restoration, Restored
 
-__all__ = ["Checkpoints", "FileChange", "forget_folder"]
-
 _MOMENT = 1.0
 """Seconds for which a checkpoint counts as current before an iteration."""
 

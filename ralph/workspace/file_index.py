@@ -21,8 +21,6 @@ from ralph.workspace.lock import folder_key, state_folder
 from ralph.workspace.repository import SAFE, STATUS, Git, GitError, Repository, environment, read_status, unquote_path
 from ralph.workspace.scan import NOISE, Classified, check_cancelled, classify
 
-__all__ = ["LISTED", "FileIndex", "Tree"]
-
 LISTED = 512 * 1024 * 1024
 """The most bytes of a list of files, or of a diff, that are read."""
 

@@ -17,8 +17,6 @@ from ralph.workspace.protection import Protection
 from ralph.workspace.repository import ANY, GitError, Repository, Status, display_path, operation_in_progress
 from ralph.workspace.scan import ContentHashes, check_cancelled
 
-__all__ = ["GitWorkspace"]
-
 NESTED = 16
 
 _CLEAN = "clean"

@@ -10,8 +10,6 @@ from pathlib import Path
 
 from ralph.errors import WorkspaceBusyError, WorkspaceError
 
-__all__ = ["WorkspaceLock", "folder_key", "state_folder"]
-
 
 class WorkspaceLock:
     """A lock on a workspace for one run. The system releases it when the process ends.

@@ -21,8 +21,6 @@ from typing import NamedTuple
 from ralph.system.files import read_regular
 from ralph.workspace.scan import Noise, glob_matcher
 
-__all__ = ["Protection", "RestoredPaths"]
-
 LARGEST = 4 * 1024 * 1024
 """Bytes of the largest file that can be restored; a change of a larger one is only reported."""
 

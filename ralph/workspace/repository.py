@@ -19,24 +19,6 @@ from ralph.system.files import read_regular
 from ralph.system.process import run
 from ralph.workspace.scan import ABSENT
 
-__all__ = [
-    "ANY",
-    "SAFE",
-    "STATUS",
-    "Git",
-    "GitError",
-    "Repository",
-    "Status",
-    "display_path",
-    "environment",
-    "find_repository",
-    "operation_in_progress",
-    "read_status",
-    "run_git_now",
-    "some_of",
-    "unquote_path",
-]
-
 SAFE = (
     *("-c", "core.fsmonitor=false"),
     *("-c", f"core.hooksPath={os.devnull}"),

@@ -19,8 +19,6 @@ from ralph.workspace.file_index import FileIndex, Tree
 from ralph.workspace.repository import display_path, some_of, unquote_path
 from ralph.workspace.scan import ABSENT, passes_link
 
-__all__ = ["Restoration", "Restored"]
-
 _REPOSITORY = "160000"
 
 

@@ -20,22 +20,6 @@ import anyio.from_thread
 
 from ralph.system.files import read_regular
 
-__all__ = [
-    "ABSENT",
-    "LARGEST",
-    "MOST_AT_ONCE",
-    "NOISE",
-    "Classified",
-    "ContentHashes",
-    "Noise",
-    "ScanProgress",
-    "check_cancelled",
-    "classify",
-    "glob_matcher",
-    "passes_link",
-    "reporting_progress",
-]
-
 ABSENT = "000000"
 """The content hash of a path that does not exist."""
 

@@ -15,8 +15,6 @@ from ralph.errors import WorkspaceError
 from ralph.workspace.lock import state_folder
 from ralph.workspace.repository import ANY, GitError, Repository, find_repository, operation_in_progress
 
-__all__ = ["End", "Worktree", "find_worktree", "make_worktree"]
-
 End = Literal["keep", "merge", "discard"]
 
 
