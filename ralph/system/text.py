@@ -10,7 +10,6 @@ still become part of a secret: in prose the current word, at most a few thousand
 """
 
 import codecs
-import json
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -324,6 +323,7 @@ def is_secret_name(name: str) -> bool:
 
 
 def _spellings(value: str) -> set[str]:
+    import json
     from urllib.parse import quote
 
     return {value, json.dumps(value)[1:-1], json.dumps(value, ensure_ascii=False)[1:-1], quote(value, safe="")}
