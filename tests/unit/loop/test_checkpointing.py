@@ -17,7 +17,6 @@ from ralph.loop.runner import Runner, new_run_id
 from ralph.prompt import Prompt
 from ralph.records.events import Diagnosed, Event, IterationStarted, ProtectedRestored
 from ralph.store.memory import MemoryStore
-from ralph.system.clock import Clock
 from ralph.system.text import Redactor
 from ralph.testing import ScriptedExecutor
 from ralph.types.output import Changes, Checkpoint
@@ -150,7 +149,7 @@ async def test_after_a_crash_the_agent_may_have_continued_for_half_a_minute(
     hook = folder / ".git/hooks/pre-push"
     hook.write_text("#!/bin/sh\n")
     workspace, log = open_workspace(folder, state_dir=tmp_path / "state"), EventLog(MemoryStore(), "run-1", 0, [])
-    resumed = Checkpointing(workspace, log, "run-1", redactor=Redactor(), clock=Clock())
+    resumed = Checkpointing(workspace, log, "none", Redactor())
     await resumed.restore_protected(1, until=time() - ago)
     assert hook.exists() is stays
 
