@@ -21,6 +21,12 @@ A commit that waits for an approval therefore leaves finished work "done" and ot
 words alone are "blocked"; a request for a missing permission is "blocked", not a mere question. Further detectors take
 part through the `state` of their signals.
 
+How a reply sounds is a sum of weights that were learned from cases (`Classifier`). Every word counts once, with a
+weight for its occurrence anywhere and another for one among the first words. tests/unit/analysis/fit_classifier.py
+learned the weights in `classifier.json` from the labelled replies of the project's own test cases. A sum of 0 says
+nothing; each step of 1 multiplies the odds by 2.7. Weights have two decimals and are summed as whole hundredths, so
+that the sum does not depend on the order of the words.
+
 A reply can also say that its iteration moved nothing (`find_standstill`). The first that applies:
 
 | standstill | the reply |
@@ -34,7 +40,12 @@ One of them alone is harmless; one after another they are a loop that stands sti
 outweighs them all.
 """
 
-from collections.abc import Mapping
+import json
+from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from functools import cache
+from importlib.resources import files
+from operator import add
 from typing import NamedTuple
 
 from ralph.analysis.lexicon import Keyword, Role
@@ -45,13 +56,26 @@ from ralph.status import StatusReport
 from ralph.system.text import pattern
 from ralph.types.output import Answered, Failed, Outcome
 
-__all__ = ["StateResult", "classify_state", "completion_signal", "find_standstill", "indicator_points"]
+__all__ = [
+    "CLASSES",
+    "FIRST",
+    "Classification",
+    "Classifier",
+    "StateResult",
+    "Weights",
+    "classifier",
+    "classify_state",
+    "completion_signal",
+    "find_standstill",
+    "indicator_points",
+    "load_weights",
+    "tokenize",
+]
 
 _BESIDE = ("test_run", "verified", "exit_signal")
 """Signals that support completion beside a word of it."""
 _OF_STATUS = ("exit_signal", "status_blocked")
 """Signals of the status block, which are not words of the reply."""
-_NO_COMPLETION, _ONLY_TESTS = CompletionSignal(), CompletionSignal(test_only=True)
 
 
 def completion_signal(signals: Signals) -> CompletionSignal:
@@ -72,7 +96,7 @@ def completion_signal(signals: Signals) -> CompletionSignal:
             contradicted = True
     test_only = signals.first("test_only") is not None
     if not counted:
-        return _ONLY_TESTS if test_only else _NO_COMPLETION
+        return CompletionSignal(test_only=test_only)
     strong = len(counted) >= 2 or max(counted.values()) >= VERY_HIGH
     wording = signals.first("wording")
     backed = not (wording and wording.weight < 0)
@@ -120,7 +144,7 @@ def find_standstill(reply: Reply, state: State, *, reported: bool | None) -> Sta
         return ""
     if state == "done" and _was_done(reply, reported=reported):
         return "done"
-    return "" if _tells_of_work(reply) else _inactive(reply)
+    return "" if reply.signals.first("work") else _inactive(reply)
 
 
 def _was_done(reply: Reply, *, reported: bool | None) -> bool:
@@ -128,11 +152,7 @@ def _was_done(reply: Reply, *, reported: bool | None) -> bool:
     explicit = isinstance(reply.status, StatusReport) and reply.status.exit_signal is True
     if explicit or reported is False or signals.first("idle") or signals.first("unchanged"):
         return True
-    return any(claim.name in _NEEDLESS for claim in signals.of("completion_claim")) and not _tells_of_work(reply)
-
-
-def _tells_of_work(reply: Reply) -> bool:
-    return reply.signals.first("work") is not None
+    return any(claim.name in _NEEDLESS for claim in signals.of("completion_claim")) and not signals.first("work")
 
 
 def _inactive(reply: Reply) -> Standstill:
@@ -279,15 +299,10 @@ def _reports_work(reply: Reply, obstacle: Signal) -> bool:
         return True
     begin, end = reply.reading.sentence(obstacle.start)
     for told in reply.signals.of("work", "completion_keyword"):
-        hindered = obstacle.start <= told.start < end or (begin <= told.start < end and _is_barred(reply, told))
-        if not hindered:
+        refused = reply.scope.after("barred", Hit(told.name, told.start, told.end), 3)  # as in "the edit was refused"
+        if not (obstacle.start <= told.start < end or (begin <= told.start < end and refused)):
             return True
     return False
-
-
-def _is_barred(reply: Reply, told: Signal) -> bool:
-    """Return whether what seems done is what was refused, as in "the edit was refused"."""
-    return reply.scope.after("barred", Hit(told.name, told.start, told.end), 3) is not None
 
 
 def _said(reply: Reply, signal: Signal | None) -> str:
@@ -312,9 +327,170 @@ def _plain(reply: Reply, speaking: Mapping[State, Signal], *, worked: bool) -> S
     if "error" in speaking:
         return "error"
     told = "progress" in speaking or "done" in speaking or reply.signals.of("discounted_keyword", "reply_boxes")
-    return "progress" if worked or told or _is_long(reply) else "unknown"
+    long = len(reply.reading.prose.strip()) >= (_ON_A_TASK if reply.context.task.strip() else _LONG)
+    return "progress" if worked or told or long else "unknown"
 
 
-def _is_long(reply: Reply) -> bool:
-    """Return whether a reply is long enough to be about the work; with a known task that takes less."""
-    return len(reply.reading.prose.strip()) >= (_ON_A_TASK if reply.context.task.strip() else _LONG)
+CLASSES = ("done", "blocked", "question")
+"""The states that it tells apart."""
+
+FIRST = 25
+"""How many words count as the first."""
+
+_HEAD, _TAIL = 4_000, 8_000
+"""Characters that are read at the beginning and at the end of a longer reply."""
+
+_SIGNS = "?!:"
+_MARKS = "…✅✓✔❌⚠"
+"""Marks that are words of their own; other punctuation is ignored."""
+
+_KEPT = f"{_SIGNS}'/"
+"""Characters that stay, besides letters."""
+
+_COMMON = 0xA000
+"""Replacements of characters before this one are cached; a text may have a million others."""
+
+_FEW = 16
+"""Up to so many distinct characters are replaced one by one; for more, the whole text is translated."""
+
+_REPORTED = 3
+"""How many words are reported."""
+
+_Row = tuple[float, ...]
+"""A weight for each of `CLASSES`."""
+_Hundredths = tuple[int, ...]
+"""The same in hundredths."""
+_NONE = (0,) * len(CLASSES)
+
+
+class Weights(NamedTuple):
+    """The learned weights for each of `CLASSES`, with two decimals: the base, for a known task, and for the words."""
+
+    base: _Row
+    task: _Row
+    anywhere: dict[str, _Row]
+    first: dict[str, _Row]
+
+
+def load_weights() -> Weights:
+    """Load the built-in weights."""
+    return Weights(**json.loads(files("ralph.analysis").joinpath("classifier.json").read_text("utf-8")))
+
+
+class Classification(NamedTuple):
+    """The sums of a reply and the words behind them.
+
+    Attributes:
+        odds: the sum of the weights in hundredths, for each of `CLASSES`.
+        words: all its words in order.
+        known: those with a weight, each once.
+        rows: the weights of these.
+    """
+
+    odds: _Hundredths
+    words: Sequence[str]
+    known: Sequence[str]
+    rows: Sequence[_Hundredths]
+
+    def strongest_words(self, state: str, *, against: bool = False) -> list[str]:
+        """Return the words that count most for a state, or against it; three at most."""
+        column, sign = CLASSES.index(state), 1 if against else -1
+        weighed = zip(self.known, self.rows, strict=True)
+        told = sorted([(weight, word) for word, row in weighed if (weight := sign * row[column]) < 0])
+        return [word for _, word in told[:_REPORTED]]
+
+
+class Classifier:
+    """Sums learned weights over the words of a reply."""
+
+    def __init__(self, learned: Weights) -> None:
+        self._base, self._task = _hundredths(learned.base), _hundredths(learned.task)
+        self._others = {word: _hundredths(row) for word, row in learned.anywhere.items()}
+        self._first = dict(self._others)
+        for word, row in learned.first.items():
+            self._first[word] = tuple(map(add, self._others.get(word, _NONE), _hundredths(row)))
+
+    def classify(self, prose: str, *, task: bool) -> Classification:
+        """Return how a reply sounds.
+
+        Args:
+            prose: without code, in lower case.
+            task: whether the task is known.
+        """
+        found = tokenize(prose)
+        first = self._first.keys() & found[:FIRST]
+        others = self._others.keys() & found[FIRST:]
+        others -= first
+        rows = [*map(self._first.__getitem__, first), *map(self._others.__getitem__, others)]
+        given = (self._base, self._task) if task else (self._base,)
+        return Classification(tuple(map(sum, zip(*given, *rows, strict=True))), found, [*first, *others], rows)
+
+
+@cache
+def classifier() -> Classifier:
+    """Return the classifier with the built-in weights."""
+    return Classifier(load_weights())
+
+
+def _hundredths(row: _Row) -> _Hundredths:
+    return tuple([round(100 * weight) for weight in row])
+
+
+class _Beyond(dict[int, str]):
+    """Replacements for characters beyond ASCII: letters stay, Chinese ones and signs stand apart, a digit is a #."""
+
+    def __missing__(self, code: int) -> str:
+        character = chr(code)
+        kept = character if character.isascii() else self._kept(character)
+        if code < _COMMON:
+            self[code] = kept
+        return kept
+
+    def _kept(self, character: str) -> str:
+        if "\u4e00" <= character <= "\u9fff" or character in _MARKS:
+            return f" {character} "
+        if character.isdigit():
+            return "#"
+        return character if character.isalpha() else " "
+
+
+def _in_ascii(code: int) -> int:
+    """Return the replacement for a character of ASCII: letters and signs stay, a digit is a #."""
+    character = chr(code)
+    if character.isdigit():
+        return ord("#")
+    return code if character.isalpha() or character in _KEPT else ord(" ")
+
+
+_BEYOND = _Beyond()
+_ALL_ASCII = bytes(range(128))
+_ASCII = bytes(map(_in_ascii, _ALL_ASCII)) + bytes(range(128, 256))
+"""Replacements for the bytes of a text. Translating a thousand bytes takes a microsecond; translating characters takes
+fifty as soon as one of them is not ASCII."""
+
+
+def tokenize(prose: str) -> list[str]:
+    """Return the words of a reply in order. A number is as many # as it has digits.
+
+    Args:
+        prose: in lower case, without lone surrogates, as `read` gives it.
+    """
+    if len(prose) > _HEAD + _TAIL:
+        prose = f"{prose[:_HEAD]} {prose[-_TAIL:]}"
+    encoded = prose.encode()
+    text = encoded.translate(_ASCII).decode()
+    for sign in _SIGNS:
+        if sign in text:
+            text = text.replace(sign, f" {sign} ")
+    if not text.isascii():
+        text = _translated(text, set(encoded.translate(None, _ALL_ASCII).decode()))
+    return text.split()
+
+
+def _translated(text: str, beyond: AbstractSet[str]) -> str:
+    """Replace the characters of a text that are beyond ASCII."""
+    if len(beyond) > _FEW:
+        return text.translate(_BEYOND)
+    for character in beyond:
+        text = text.replace(character, _BEYOND[ord(character)])
+    return text

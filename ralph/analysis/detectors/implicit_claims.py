@@ -21,12 +21,11 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from ralph.analysis.classifier import classifier
 from ralph.analysis.detectors.objections import Objections, task_of
 from ralph.analysis.detectors.statements import Opening, is_to_come
 from ralph.analysis.lexicon import Role
 from ralph.analysis.result import AGAINST, HIGH, VERY_HIGH, Reply, Signal
-from ralph.analysis.state import completion_signal
+from ralph.analysis.state import classifier, completion_signal
 from ralph.analysis.text import Span
 from ralph.analysis.vocabulary import Hit
 from ralph.status import StatusReport

@@ -1,4 +1,4 @@
-"""Learns the weights of `ralph.analysis.classifier` from the labelled replies of the test cases.
+"""Learns the weights of `ralph.analysis.state` from the labelled replies of the test cases.
 
     uv run python tests/unit/analysis/fit_classifier.py          # writes ralph/analysis/classifier.json
 
@@ -13,13 +13,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ralph.analysis import classifier
-from ralph.analysis.classifier import CLASSES, FIRST, Weights, tokenize
+from ralph.analysis import state
+from ralph.analysis.state import CLASSES, FIRST, Weights, tokenize
 from ralph.analysis.text import read
 
 CASES = Path(__file__).parent / "cases"
 LEARNED_FROM = ("replies", "finals", "varied", "turns", "sessions")
-TARGET = Path(classifier.__file__).with_suffix(".json")
+TARGET = Path(state.__file__).with_name("classifier.json")
 
 RAREST = 4
 """A word that occurs in fewer cases is left out."""

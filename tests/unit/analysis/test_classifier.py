@@ -8,7 +8,7 @@ from types import ModuleType
 import pytest
 
 from ralph.analysis import ResponseAnalyzer, analyze_text
-from ralph.analysis.classifier import CLASSES, FIRST, Classifier, Weights, classifier, load_weights, tokenize
+from ralph.analysis.state import CLASSES, FIRST, Classifier, Weights, classifier, load_weights, tokenize
 from ralph.status import parse_status
 from ralph.types.output import Output
 
