@@ -126,6 +126,12 @@ def test_words_of_a_limit_count_only_in_a_turn_that_came_to_its_end() -> None:
         assert (analysis.state, analysis.limit) == ("unknown", ""), outcome.kind
 
 
+@pytest.mark.parametrize("outcome", [TimedOut(limit="idle", after=60), Interrupted(by="limit")])
+def test_a_turn_that_was_cut_short_before_a_word_was_said_is_an_error(outcome: TimedOut | Interrupted) -> None:
+    assert analyze(Output(outcome=outcome)).state == "error"
+    assert analyze(Output(text="I implemented the parser.", outcome=outcome)).state == "progress"
+
+
 def analyze(output: Output) -> Analysis:
     return ResponseAnalyzer().analyze(output, StatusMissing(), AnalysisContext())
 

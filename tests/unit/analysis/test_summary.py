@@ -58,6 +58,7 @@ WORK_DONE = [
     ("Files changed (6)", "Modified 6 files"),
     ("Changes (5 files):", "Modified 5 files"),
     (" 9 files changed, 412 insertions(+), 38 deletions(-)", "Modified 9 files"),
+    ("9 files changed: modified 6 files, created 3 files.", "Modified 9 files"),
     ("I updated two source files and created 1 test file.", "Modified 3 files"),
     ("Three files were modified.", "Modified 3 files"),
     ("Updated 2 files at first. In the end modified 5 files.", "Modified 5 files"),

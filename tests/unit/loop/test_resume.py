@@ -13,6 +13,7 @@ import anyio
 import pytest
 
 import ralph.loop.lease
+from ralph.decision.breaker import BreakerSettings, CircuitBreaker
 from ralph.decision.limits import Limits
 from ralph.errors import OwnershipLostError, RecordError, RunOwnedError, StoreError, UsageError
 from ralph.executors.base import Turn
@@ -20,7 +21,7 @@ from ralph.hooks import Hooks
 from ralph.loop.ownership import this_process
 from ralph.loop.runner import Runner
 from ralph.prompt import Prompt
-from ralph.records.events import IterationStarted, MessageReceived, Paused, RunFinished
+from ralph.records.events import IterationStarted, MessageReceived, Paused, Resumed, RunFinished
 from ralph.records.record import RunRecord
 from ralph.store import open_store
 from ralph.store.base import LEASE
@@ -501,6 +502,34 @@ class TestFromElsewhere:
             with anyio.fail_after(10):
                 record = await runner.run("task")
         assert record.stop_reason == "completed"
+
+    async def test_a_crash_after_a_person_ended_the_wait_of_the_breaker_does_not_undo_that(self) -> None:
+        store, left = MemoryStore(), list[str]()
+
+        class Impatient(Hooks):
+            async def on_paused(self, event: Paused) -> None:
+                await ask(store, event.run_id, "resume")
+
+            async def on_resumed(self, event: Resumed) -> None:
+                left.append((await store.state(await only(store))).breaker.state)
+
+        breaker = CircuitBreaker(BreakerSettings(same_error=1, when_open="wait"))
+        executor = ScriptedExecutor([Failed(failure="crashed"), DONE, DONE])
+        async with Runner(executor=executor, store=store, breaker=breaker, hooks=[Impatient()]) as runner:
+            with anyio.fail_after(10):
+                await runner.run("task")
+        assert left == ["half_open"]
+
+    async def test_of_very_many_messages_the_latest_are_given(self) -> None:
+        store = MemoryStore()
+        run = await limited(store)
+        for number in range(60):
+            await ask(store, run.id, "tell", text=f"Mind gap number {number}.")
+        executor = ScriptedExecutor([DONE])
+        async with Runner(executor=executor, store=store) as runner:
+            await runner.resume(run.id)
+        given = [number for number in range(60) if f"> Mind gap number {number}.\n" in executor.prompts[0].text]
+        assert given == list(range(10, 60))
 
     async def test_a_limit_that_is_about_to_end_the_run_can_be_extended(self) -> None:
         store, seen = MemoryStore(), Seen()

@@ -218,6 +218,28 @@ async def test_calls_an_hour_pause_the_run(workspace: Workspace) -> None:
     assert len(clock.waits) == 1
 
 
+async def test_a_run_that_is_resumed_within_the_hour_waits_for_its_calls() -> None:
+    store, clock = MemoryStore(), FakeClock()
+
+    def at_work(most: int) -> Runner:
+        limits = Limits(max_iterations=most, calls_per_hour=1)
+        return Runner(executor=ScriptedExecutor([WORKING]), store=store, clock=clock, limits=limits)
+
+    async with at_work(1) as runner:
+        run = await runner.run("task")
+    async with at_work(2) as runner:
+        first, second = (await runner.resume(run.id)).history
+    assert second.started_at - first.started_at >= timedelta(hours=1)
+
+
+async def test_a_cancellation_before_the_run_begins_is_not_forgotten() -> None:
+    executor = ScriptedExecutor([DONE])
+    async with Runner(executor=executor) as runner:
+        runner.cancel("SIGTERM")
+        record = await runner.run("task")
+    assert (record.stop_reason, record.detail, executor.prompts) == ("cancelled", "SIGTERM", ())
+
+
 async def test_cancelled_turn_keeps_what_there_was(workspace: Workspace) -> None:
     class Canceller(Hooks):
         async def on_message_received(self, event: Event) -> None:  # pyright: ignore[reportIncompatibleMethodOverride]
