@@ -61,7 +61,6 @@ _LOOKED_AT = 100  # announcements that are examined, from the end
 _BEFORE = 200
 _CLOSES = 90  # characters after an announcement in which it may turn out to announce the end
 _EMPHASIS = " \t\n*_"
-_AFTER_COLON = f":：{_EMPHASIS}"  # last characters of a reply that ends in a colon
 _CLAIMING: tuple[Role, ...] = ("keyword", "achieve", "closed", "nothing left")
 _MARK = pattern(r"[,;:—–，、；：(-]|\b(?:so|and|but|then)\b")
 _WORD = pattern(r"[a-z0-9']+|[\u3400-\u9fff]{1,2}")
@@ -94,13 +93,8 @@ def announcement_end(reply: Reply) -> int:
 
 
 def _last_announcement(scope: Scope) -> Span | None:
-    reading = scope.reading
-    spans = [_announced_action(scope)] if "act" in scope.hits else []
-    if "$" in reading.unfenced or "❯" in reading.unfenced:
-        spans.append(_last_command(reading))
-    if reading.text[-1:] in _AFTER_COLON:
-        spans.append(_final_colon(scope))
-    return max(filter(None, spans), key=_END, default=None) if spans else None
+    spans = (_announced_action(scope), _last_command(scope.reading), _final_colon(scope))
+    return max(filter(None, spans), key=_END, default=None)
 
 
 def _announced_action(scope: Scope) -> Span | None:
@@ -117,10 +111,11 @@ def _announces(scope: Scope, hit: Hit) -> bool:
     if in_list(reading.prose, hit.start) or reading.in_heading(hit.start):
         return False
     begin, end = reading.sentence(hit.start)
-    before = reading.prose[max(begin, hit.start - _BEFORE) : hit.start]
-    if (before and not _opens_clause(scope, before, hit)) or _is_offer(scope, (begin, end)):
+    clause = _MARK.split(reading.prose[max(begin, hit.start - _BEFORE) : hit.start])[-1]
+    # up to two words may open the clause, or the name of a stage
+    if len(_WORD.findall(clause)) > 2 and not scope.within("stage", (hit.start - len(clause), hit.start)):
         return False
-    return not scope.within("closer", (hit.start, min(end, hit.end + _CLOSES)))
+    return not (_is_offer(scope, (begin, end)) or scope.within("closer", (hit.start, min(end, hit.end + _CLOSES))))
 
 
 def _is_offer(scope: Scope, sentence: Span) -> bool:
@@ -128,12 +123,6 @@ def _is_offer(scope: Scope, sentence: Span) -> bool:
     if _IF_YOU_LIKE.match(scope.reading.prose, sentence[0]) is None:
         return False
     return not (scope.within("resume", sentence) or _REST.search(scope.reading.prose, *sentence))
-
-
-def _opens_clause(scope: Scope, before: str, hit: Hit) -> bool:
-    """Return True if the words open their clause, except for two words or the name of a stage."""
-    clause = _MARK.split(before)[-1]
-    return len(_WORD.findall(clause)) <= 2 or bool(scope.within("stage", (hit.start - len(clause), hit.start)))
 
 
 def _last_command(reading: Reading) -> Span | None:
@@ -158,30 +147,23 @@ def _final_colon(scope: Scope) -> Span | None:
 
 
 _WORK_LOOKED_AT, _WORK_REPORTED = 50, 3  # words of one role that are examined, and that are reported
-_OF_WORK: frozenset[Role] = frozenset({"work", "ongoing", "more"})
 
 
 def detect_work(reply: Reply) -> Iterable[Signal]:
     """Find the first words of each kind about work: done (neither negated nor in the future), going on, to come."""
     scope = reply.scope
-    if not scope.has(_OF_WORK):
-        return ()
-    ongoing, more = scope.of("ongoing")[:_WORK_REPORTED], scope.of("more")[:_WORK_REPORTED]
-    return [
-        *(Signal.at(hit, "work", 0, "Reports work.", state="progress") for hit in _work_done(scope)),
-        *(Signal.at(hit, "ongoing", 0, "Reports work in progress.", state="progress") for hit in ongoing),
-        *(Signal.at(hit, "more_to_come", 0, "Names further work.", state="progress") for hit in more),
-    ]
-
-
-def _work_done(scope: Scope) -> Iterator[Hit]:
-    hits = scope.of("work")[:_WORK_LOOKED_AT]
-    done = (hit for hit in hits if not (scope.before("negation", hit, 3) or scope.before("future", hit, 4)))
-    return islice(done, _WORK_REPORTED)
+    work = scope.of("work")[:_WORK_LOOKED_AT]
+    done = (hit for hit in work if not (scope.negated(hit) or scope.before("future", hit, 4)))
+    for hits, kind, why in (
+        (done, "work", "Reports work."),
+        (scope.of("ongoing"), "ongoing", "Reports work in progress."),
+        (scope.of("more"), "more_to_come", "Names further work."),
+    ):
+        for hit in islice(hits, _WORK_REPORTED):
+            yield Signal.at(hit, kind, 0, why, state="progress")
 
 
 _IDLE_LOOKED_AT = 20
-_OF_IDLENESS: frozenset[Role] = frozenset({"idle", "change", "watching"})
 
 
 def detect_idleness(reply: Reply) -> Iterable[Signal]:
@@ -191,8 +173,6 @@ def detect_idleness(reply: Reply) -> Iterable[Signal]:
     as "did not modify"; `watching` is "still running".
     """
     scope = reply.scope
-    if not (scope.has(_OF_IDLENESS) or reply.signals.first("completion_keyword")):
-        return
     yield from _idle(reply)
     for hit in scope.of("change")[:_IDLE_LOOKED_AT]:
         if scope.negated(hit) and not scope.before("condition", hit, 4):
@@ -206,13 +186,11 @@ def detect_idleness(reply: Reply) -> Iterable[Signal]:
 
 def _idle(reply: Reply) -> Iterable[Signal]:
     """Yield the first idle word of each name; else a keyword that says that no work is left."""
-    if idle := reply.scope.of("idle"):
-        first = {hit.name: hit for hit in reversed(idle[:_IDLE_LOOKED_AT]) if _is_idle(reply.scope, hit)}
-        for hit in first.values():
-            yield Signal.at(hit, "idle", 0, "Says that there was nothing to do.")
-        if first:
-            return
-    for signal in reply.signals.of("completion_keyword"):
+    hits = [hit for hit in reply.scope.of("idle")[:_IDLE_LOOKED_AT] if _is_idle(reply.scope, hit)]
+    first = {hit.name: hit for hit in reversed(hits)}
+    for hit in first.values():
+        yield Signal.at(hit, "idle", 0, "Says that there was nothing to do.")
+    for signal in () if first else reply.signals.of("completion_keyword"):
         keyword = reply.words.keywords.get(signal.name)
         if keyword and keyword.group == "no_more_work":
             yield signal._replace(kind="idle", weight=0, why="Says that there was nothing to do.", state=None)
@@ -427,30 +405,31 @@ def _begin(reading: Reading, end: int) -> int:
 
 _CLAUSE = 12  # words on either side of an unsure word in which a certain one counts
 _AROUND = 200
-_CUES: frozenset[Role] = frozenset({"unsure", "certain", "likely"})
-_WORDS: frozenset[Role] = frozenset({*_CUES, "hedge", "certainty"})
 
 
 def detect_certainty(reply: Reply) -> Iterable[Signal]:
     """Find the cue that sets the level of certainty, and every other hedge and certainty once."""
     scope = reply.scope
-    if not scope.has(_WORDS):
-        return
-    in_heading = scope.reading.in_heading  # a heading says nothing about the agent
-    cue, level = _cue(scope) if scope.has(_CUES) else (None, 0)
+    cue, level = _cue(scope)
     if cue:
         why = f"Sets the agent's certainty to {level}."
         yield Signal("certainty_cue", cue.name, cue.start, cue.end, level, why, amount=level)
-    hedges: set[str] = set()
-    for hit in scope.of("hedge"):
-        if hit.name not in hedges and not in_heading(hit.start):
-            hedges.add(hit.name)
-            yield Signal.at(hit, "hedge", -CERTAINTY_STEP, "Sounds unsure.")
-    sure = {cue.name} if cue else set[str]()
-    for hit in scope.of("certainty"):
-        if hit.name not in sure and not in_heading(hit.start) and not scope.negated(hit, 1):
-            sure.add(hit.name)
+    in_heading = scope.reading.in_heading  # a heading says nothing about the agent
+    hedges = [hit for hit in scope.of("hedge") if not in_heading(hit.start)]
+    sure = [hit for hit in scope.of("certainty") if not (in_heading(hit.start) or scope.negated(hit, 1))]
+    for hit in _first_of_each(hedges):
+        yield Signal.at(hit, "hedge", -CERTAINTY_STEP, "Sounds unsure.")
+    for hit in _first_of_each(sure):
+        if not (cue and hit.name == cue.name):
             yield Signal.at(hit, "certainty", CERTAINTY_STEP, "Sounds sure.")
+
+
+def _first_of_each(hits: Iterable[Hit]) -> Iterable[Hit]:
+    """Return the first hit of each name, in order."""
+    found: dict[str, Hit] = {}
+    for hit in hits:
+        found.setdefault(hit.name, hit)
+    return found.values()
 
 
 def _cue(scope: Scope) -> tuple[Hit | None, int]:

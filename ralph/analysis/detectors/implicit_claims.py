@@ -119,16 +119,13 @@ _LOOKED_AT = 12  # doubts that are examined
 _THIRD = 1 / 3  # share of the title's words that belong to its number; the others say which number
 _OF_STATUS = ("exit_signal", "status_blocked")  # signals of the status block, not of words
 _SHARES: tuple[Role, ...] = ("part", "pieced", "following")
-_ANY_SHARE: frozenset[Role] = frozenset(_SHARES)
 _ALREADY = frozenset({"already", "already done", "in an earlier run"})  # words that say that it was done before
 # Roles that suggest a share even if a single task is given: its words may speak of loops and plans.
 _OF_ONE: tuple[Role, ...] = ("part", "following")
 # A report on finished work has none of these roles.
 _NOT_FINAL: frozenset[Role] = frozenset({"obstacle", "blocked", "limit", "fatal", "plea", "yours"})
-_FREQUENT = {word: pattern(rf"{word}\b(?<=\b{word})") for word in ("the", "el", "los", "las", "der", "das", "und")}
-# A reply needs one of these words, or Chinese: what other languages leave open is unknown. A pattern that begins with
-# its letters takes a tenth of the time.
-_CHINESE = pattern(r"[\u3400-\u9fff]{2}")
+# A reply needs one of these words, or Chinese: what other languages leave open is unknown.
+_KNOWN = pattern(r"\b(?:the|el|los|las|der|das|und)\b|[\u3400-\u9fff]{2}")
 # endings of a reply that speak of the next step
 _TO_COME = (" next", " tomorrow", " mañana", " als nächstes", " morgen")
 # Before "cannot" and "would" these make things the subject, not the agent.
@@ -301,7 +298,7 @@ class _Account:
         opening = self._opening.report or (self._opening.plain_statement() if self._length >= _FULL else None)
         if opening is None:
             return None
-        if self.proven or self._has_known_language() or next(self._opening.reports_in(self._whole), None):
+        if self.proven or _KNOWN.search(self._prose, *self._lead) or next(self._opening.reports_in(self._whole), None):
             return _Evidence(opening, VERY_HIGH, "It opens with how things are, and leaves nothing open.")
         return None
 
@@ -315,7 +312,8 @@ class _Account:
     def _ends_cleanly(self) -> bool:
         """Return True if nothing hinders or is asked at the end, and the last sentence is not about the future."""
         scope, prose = self._scope, self._prose.rstrip()
-        if any(map(scope.of, _NOT_FINAL)) or any(map(self._opens_sentence, scope.of("halted"))):
+        opens = (prose[self._reply.reading.sentence(hit.start)[0] : hit.start] for hit in scope.of("halted"))
+        if any(map(scope.of, _NOT_FINAL)) or not all(lead.strip(" \n*_#>-") for lead in opens):
             return False
         end = prose[-_END:]
         if "?" in end or "？" in end or ("[" in prose and "[ ]" in prose):
@@ -327,10 +325,6 @@ class _Account:
         agents = any(not _THAT.search(prose, last[0], hit.start) for hit in ahead[:_LOOKED_AT])
         return not (agents or _ON.match(prose, last[0]))
 
-    def _opens_sentence(self, hit: Hit) -> bool:
-        """Return True if a word opens its sentence."""
-        return not self._prose[self._reply.reading.sentence(hit.start)[0] : hit.start].strip(" \n*_#>-")
-
     def _as_report(self) -> _Evidence | None:
         """Return the final report with proof."""
         report = self._reply.signals.first("completion_report")
@@ -338,15 +332,8 @@ class _Account:
             return _Evidence(Hit("report", report.start, report.end), HIGH, "It is a final report with proof.")
         return None
 
-    def _has_known_language(self) -> bool:
-        prose, (begin, end) = self._prose, self._lead
-        for word, standing in _FREQUENT.items():
-            if prose.find(word, begin, end) >= 0 and standing.search(prose, begin, end):
-                return True
-        return not prose.isascii() and _CHINESE.search(prose, begin, end) is not None
-
     def _has_shares(self, roles: Sequence[Role] = _SHARES) -> bool:
-        return self._scope.has(_ANY_SHARE) and self._scope.any_within(roles, self._whole)
+        return self._scope.any_within(roles, self._whole)
 
     def _is_doubt(self, hit: Hit) -> bool:
         """Return True if a word says that something is open, except in a description of what the work does."""
