@@ -1,15 +1,8 @@
 """Blockers: the agent's own word that it cannot continue, and permissions or hands that it lacks.
 
-| signal | said | counts |
-|---|---|---|
-| `blocked` | "I cannot proceed", "I'm blocked", "Blocked." as a sentence, at the beginning or the end | by itself |
-| `blocked` | an impasse: what the reply is about is what stops it (below) | by itself |
-| `obstacle` | the same in between or after finished work; "needs approval", "no write permission", "please run it \
-manually", or what the agent cannot do beside what a user has to do, at the beginning or the end | if the reply \
-reports no work, and leaves none that nothing bars |
-
-None counts under a condition ("if you need approval"), or if it is denied ("no approval needed", "Blocked: none"), nor
-does an obstacle that the task has in its title. "Unblocked" and "blocking" are other words.
+docs/explanation/signals.md says which words count as `blocked`, and which as an `obstacle`. None counts under a
+condition ("if you need approval"), or if it is denied ("no approval needed", "Blocked: none"), nor does an obstacle
+that the task has in its title. "Unblocked" and "blocking" are other words.
 
 Work is at an impasse, whatever else was finished, if the reply
 
@@ -83,7 +76,8 @@ def _barred(reply: Reply, last: int) -> Hit | None:
     scope, opening = reply.scope, _opening(reply.reading)
     barred = next(_bars(scope, opening), None)
     begged = reply.signals.first("question") is not None
-    about = _task_is_about_barrier(reply, opening)
+    title = reply.context.task[:_TITLE].lower()  # may have the barrier: "Tell users whose account is locked"
+    about = bool(title) and any(_WORD_ENDING.sub("", hit.name) in title for hit in _bars(scope, opening))
     sure = barred is not None and (begged or not (about or _may_be_subject(reply, opening[0], barred)))
     if barred and not sure and _is_whole_claimed(reply, barred):
         return None
@@ -168,27 +162,16 @@ def _may_be_subject(reply: Reply, begin: int, barred: Hit) -> bool:
     return any(begin <= signal.start < barred.start for signal in work) or bool(reply.scope.within("news", sentence))
 
 
-def _task_is_about_barrier(reply: Reply, opening: Span) -> bool:
-    """Return True if the task's title has what seems to bar the agent: "Tell users whose account is locked"."""
-    title = reply.context.task[:_TITLE].lower()
-    return bool(title) and any(_WORD_ENDING.sub("", hit.name) in title for hit in _bars(reply.scope, opening))
-
-
 def _is_whole_claimed(reply: Reply, barred: Hit, *, checked: bool = True) -> bool:
     """Return True if all of the work is claimed before the word; with `checked` also if only checks pass."""
-    claims = (claim for claim in reply.signals.of(*_CLAIMS) if claim.start < barred.start)
-    return any(_claims_whole(reply, claim) and (checked or not _is_about_checks(reply, claim)) for claim in claims)
-
-
-def _is_about_checks(reply: Reply, claim: Signal) -> bool:
-    """Return True if a claim says only that checks pass."""
-    known = reply.words.keywords.get(claim.name.lower())
-    return claim.name == "passing" if known is None else not known.points
-
-
-def _claims_whole(reply: Reply, claim: Signal) -> bool:
-    sentence = reply.reading.sentence(claim.start)
-    return claim.weight >= VERY_HIGH or reply.scope.any_within(("all", "everything"), sentence)
+    for claim in reply.signals.of(*_CLAIMS):
+        known = reply.words.keywords.get(claim.name.lower())
+        about_checks = claim.name == "passing" if known is None else not known.points
+        sentence = reply.reading.sentence(claim.start)
+        whole = claim.weight >= VERY_HIGH or reply.scope.any_within(("all", "everything"), sentence)
+        if claim.start < barred.start and whole and (checked or not about_checks):
+            return True
+    return False
 
 
 def _request(scope: Scope, ending: Span) -> Hit | None:
@@ -254,28 +237,26 @@ def detect_blockers(reply: Reply) -> Iterable[Signal]:
     scope = reply.scope
     if not scope.has(_BLOCKING):
         return
-    edges = _edges(reply.reading.prose)
+    prose = reply.reading.prose
+    edges = len(prose) - len(prose.lstrip()) + _OPENING, len(prose.rstrip()) - _ENDING
     halts = (hit for hit in ends_of(scope.of("halted"), _LOOKED_AT_EACH_END) if _is_standalone(scope, hit))
     stops = [hit for hit in (*ends_of(scope.of("blocked"), _LOOKED_AT_EACH_END), *halts) if _is_meant(scope, hit)]
     asked = reply.signals.first("question") is not None
     openly = [] if asked else list(_stated_first(scope, announced=reply.signals.first("announcement") is not None))
     finished = bool(stops or openly) and completion_signal(reply.signals).detected
-    firm = [hit for hit in stops if _is_firm(hit, edges, finished=finished)] or ([] if finished else openly)
+    firm = [hit for hit in stops if hit.start < edges[0] or (hit.end > edges[1] and not finished)]
+    firm = firm or ([] if finished else openly)
     if not firm and (stopped := impasse(reply)):
         firm = [stopped]
     if firm:
         yield Signal.at(firm[0], "blocked", -40, "The agent says that it cannot continue.", state="blocked")
     possible = (*(hit for hit in stops if hit not in firm), *_obstacles(scope, edges, asked=asked))
-    obstacles = [hit for hit in possible if not _is_of_task(reply, hit)]
+    title = reply.context.task[:_TITLE].lower()  # may have the obstacle: "Show who has no permission"
+    said = ((hit, reply.reading.prose[hit.start : hit.end].strip()) for hit in possible)
+    obstacles = [hit for hit, words in said if " " not in words or words not in title]
     if obstacles and not _continues(reply):
         first = min(obstacles, key=lambda hit: hit.start)
         yield Signal.at(first, "obstacle", -20, "A user's permission or help is needed.", state="blocked")
-
-
-def _is_of_task(reply: Reply, hit: Hit) -> bool:
-    """Return True if an obstacle is what the task is about: "Show who has no permission"."""
-    title = reply.context.task[:_TITLE].lower()
-    return " " in (said := reply.reading.prose[hit.start : hit.end].strip()) and said in title
 
 
 def _continues(reply: Reply) -> bool:
@@ -303,18 +284,18 @@ def _stated_first(scope: Scope, *, announced: bool) -> Iterator[Hit]:
 
 
 def _obstacles(scope: Scope, edges: tuple[int, int], *, asked: bool) -> Iterator[Hit]:
-    for hit in ends_of(scope.of("obstacle"), _LOOKED_AT_EACH_END):
-        if _at_edge(hit, edges) and _is_meant(scope, hit):
-            yield hit
-    for hit in ends_of(scope.of("leave"), _LOOKED_AT_EACH_END):
-        if _at_edge(hit, edges) and (lacking := _lacking(scope, hit)):
-            yield lacking
+    def at_edge(role: Role) -> Iterator[Hit]:
+        hits = ends_of(scope.of(role), _LOOKED_AT_EACH_END)
+        return (hit for hit in hits if hit.start < edges[0] or hit.end > edges[1])
+
+    yield from (hit for hit in at_edge("obstacle") if _is_meant(scope, hit))
+    yield from filter(None, (_lacking(scope, hit) for hit in at_edge("leave")))
     if asked:
         return  # what cannot be done is what the question is about
     demanded, going_on = bool(scope.of("demand")), bool(scope.of("ongoing"))
-    for hit in ends_of(scope.of("unable"), _LOOKED_AT_EACH_END):
+    for hit in at_edge("unable"):
         asks = demanded or (not going_on and _opens(scope, hit))
-        if asks and _at_edge(hit, edges) and not scope.before("condition", hit, 4):
+        if asks and not scope.before("condition", hit, 4):
             yield hit
 
 
@@ -351,17 +332,3 @@ def _is_standalone(scope: Scope, hit: Hit) -> bool:
 def _opens(scope: Scope, hit: Hit) -> bool:
     """Return True if a word is the first of its sentence, as in "Cannot write": its subject is the agent."""
     return not _LETTER.search(scope.reading.prose, scope.reading.sentence(hit.start)[0], hit.start)
-
-
-def _is_firm(hit: Hit, edges: tuple[int, int], *, finished: bool) -> bool:
-    """Return True at the beginning, and at the end of a reply that does not report finished work."""
-    return hit.start < edges[0] or (hit.end > edges[1] and not finished)
-
-
-def _at_edge(hit: Hit, edges: tuple[int, int]) -> bool:
-    return hit.start < edges[0] or hit.end > edges[1]
-
-
-def _edges(prose: str) -> tuple[int, int]:
-    """Return where the beginning ends, and where the end begins."""
-    return len(prose) - len(prose.lstrip()) + _OPENING, len(prose.rstrip()) - _ENDING

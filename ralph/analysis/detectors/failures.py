@@ -25,7 +25,6 @@ from ralph.system.text import pattern
 
 __all__ = ["detect_errors", "detect_limits"]
 
-_WORDS: frozenset[Role] = frozenset({"fault", "fatal"})
 _LOOKED_AT = 500  # error words that are examined, half of them from the end
 # After an error word these say that there is none: "errors: 0", "Known issues: none so far".
 _EMPTY = pattern(
@@ -48,8 +47,6 @@ def detect_errors(reply: Reply) -> Iterable[Signal]:
     The seven patterns of the error words are those of the Ralph Runtime guide.
     """
     scope = reply.scope
-    if not scope.has(_WORDS):
-        return
     for hit in ends_of(scope.of("fault"), _LOOKED_AT // 2):
         if _is_reported(scope, hit):
             yield Signal.at(hit, "error", -10, f"Reports an error ({hit.name}).")
@@ -60,7 +57,9 @@ def detect_errors(reply: Reply) -> Iterable[Signal]:
 
 def _is_reported(scope: Scope, hit: Hit) -> bool:
     """Return True if an error word reports an error."""
-    if _is_absent(scope, hit) or _is_repaired(scope, hit):
+    repairs = (scope.before("mended", hit, 4), scope.after("mended", hit, 4))
+    repaired = any(word and not scope.negated(word) for word in repairs)  # not "the error is not resolved"
+    if repaired or _is_absent(scope, hit):
         return False
     prose = scope.reading.prose
     if _EMPTY.match(prose, hit.end) or (hit.name == "issue" and _NUMBER.match(prose, hit.end)):
@@ -78,12 +77,6 @@ def _is_absent(scope: Scope, hit: Hit) -> bool:
     if negation is None:
         return False
     return " any " in scope.reading.prose[negation.end : hit.start] or scope.negated(hit, 1) is not None
-
-
-def _is_repaired(scope: Scope, hit: Hit) -> bool:
-    """Return True for "Fixed the bug", "the error is resolved"; not "the error is not resolved"."""
-    words = (scope.before("mended", hit, 4), scope.after("mended", hit, 4)) if scope.of("mended") else ()
-    return any(word and not scope.negated(word) for word in words)
 
 
 def _has_content(scope: Scope, heading: Hit) -> bool:
@@ -186,18 +179,16 @@ def _message(scope: Scope, *, reports_work: bool) -> tuple[Hit, Span] | None:
     begin, end = len(prose) - len(prose.lstrip()), len(prose.rstrip())
     whole = end - begin <= _SHORT and not reports_work
     for line in _lines(prose, (begin, end), whole=whole):
-        ours = (hit for hit in scope.within("limiting", line) if _is_message(prose, line, hit, whole=whole))
-        for hit in (*scope.within("limit", line), *ours):
+        # common words are a message if no noun follows, or if words of error precede them
+        common = (
+            hit
+            for hit in scope.within("limiting", line)
+            if (not _NOUN.match(prose, hit.end) if whole else _FAILURE.search(prose, line[0], hit.start))
+        )
+        for hit in (*scope.within("limit", line), *common):
             if _begins_line(prose, line, hit):
                 return hit, (begin, end) if whole else line
     return None
-
-
-def _is_message(prose: str, line: Span, hit: Hit, *, whole: bool) -> bool:
-    """Return True if common words are a limit's message: no noun follows, or words of error precede them."""
-    if whole:
-        return _NOUN.match(prose, hit.end) is None
-    return _FAILURE.search(prose, line[0], hit.start) is not None
 
 
 def _lines(prose: str, text: Span, *, whole: bool) -> Iterator[Span]:

@@ -14,7 +14,6 @@ A share that the task itself names ("session 3 of 5") is the whole.
 """
 
 import re
-from collections import deque
 from collections.abc import Iterable, Iterator
 
 from ralph.analysis.detectors.activity import announcement_end
@@ -23,7 +22,7 @@ from ralph.analysis.detectors.objections import NUMBERS, ORDINALS, Objections, n
 from ralph.analysis.lexicon import Role
 from ralph.analysis.result import AGAINST, Reply, Signal
 from ralph.analysis.text import Span
-from ralph.analysis.vocabulary import Hit, Scope
+from ralph.analysis.vocabulary import Scope
 from ralph.system.text import pattern
 from ralph.types.plan import TaskPlan, parse_plan
 
@@ -65,8 +64,7 @@ _PERCENTAGE = pattern(
     r"(?P<n>[0-9](?<![\w.,].)[0-9]{0,2})(?:\.[0-9]{1,6}|,[0-9]{1,2})?\s?(?:[%％]|percent\b|per\scent\b)"
 )
 _IN_CHINESE = pattern(r"百分之\s?(?P<n>[0-9]{1,3})(?![0-9])")
-_SIGNS, _SIGN_IN_CHINESE = ("%", "％", "percent", "per cent"), "百分之"
-_MARKS = (*_SIGNS, _SIGN_IN_CHINESE)
+_SIGNS = ("%", "％", "percent", "per cent", "百分之")
 _NEAR, _BESIDE = 40, 20
 _MOST_PERCENTAGES = 200
 _NEXT = 4  # characters between a percentage and the word after it, emphasis included
@@ -75,24 +73,15 @@ _NEXT = 4  # characters between a percentage and the word after it, emphasis inc
 def detect_percentages(reply: Reply) -> Iterable[Signal]:
     """Find the last percentage beside a word of progress, and not beside another quantity."""
     prose = reply.reading.prose
-    if not reply.scope.of("progress") or not any(map(prose.__contains__, _MARKS)):
+    if not (reply.scope.of("progress") and any(map(prose.__contains__, _SIGNS))):
         return
-    for match in _last_percentages(prose):
+    found = (*_PERCENTAGE.finditer(prose), *_IN_CHINESE.finditer(prose))
+    for match in sorted(found, key=re.Match[str].start, reverse=True)[:_MOST_PERCENTAGES]:
         number = int(match["n"])
         if number <= 100 and _is_about_work(reply.scope, match.span()):
             why = f"The reply says {number} %."
             yield Signal("percentage", "", *match.span(), number, why, amount=number)
             return
-
-
-def _last_percentages(prose: str) -> list[re.Match[str]]:
-    """Return the last percentages, last first."""
-    found: list[re.Match[str]] = []
-    if any(map(prose.__contains__, _SIGNS)):
-        found += deque(_PERCENTAGE.finditer(prose), _MOST_PERCENTAGES)
-    if _SIGN_IN_CHINESE in prose:
-        found += deque(_IN_CHINESE.finditer(prose), _MOST_PERCENTAGES)
-    return sorted(found, key=lambda match: match.start(), reverse=True)[:_MOST_PERCENTAGES]
 
 
 def _is_about_work(scope: Scope, span: Span) -> bool:
@@ -111,7 +100,6 @@ _REACHED = pattern(r"(?<![\d.,])(\d{1,3})(?:[.,]\d{1,2})? ?[%％]")
 _FIRST = 260  # characters of the opening
 _BACK = 80  # characters before a word in which its number stands
 _LOOKED_AT = 10
-_OF_SHARES: frozenset[Role] = frozenset({"progress", "finished", "open"})
 _OF_NUMBERS: frozenset[Role] = frozenset({"finished", "closed", "qualifier", "verified", "keyword"})
 _WORDS, _SEVERAL = "|".join(NUMBERS[1:]), "|".join(NUMBERS[2:])
 _OF_ALL = pattern(
@@ -120,11 +108,7 @@ _OF_ALL = pattern(
 )
 # These say of some things only that they exist.
 _NEW = pattern(r"(?: [a-z-]{2,20}){0,2} (?:is|are|was|were) (?:new|skipped|mine)\b")
-# Looked for first, as the text up to it has many numbers. Each is a pattern of its own: `re` skips to a common
-# beginning.
-_OF_A_NUMBER = {
-    f" {of} ": pattern(rf" {of} (?:the |all |den |las |los )?(?:\d|{_WORDS})") for of in ("of", "von", "de")
-}
+_OF_A_NUMBER = pattern(rf" (?:of|von|de) (?:the |all |den |las |los )?(?:\d|{_WORDS})")  # found sooner than `_OF_ALL`
 _OUT_OF = pattern(r"(\d(?<![\w.,/-]\d)\d{0,4}) ?(?:/|of|out of|von) ?(\d{1,5})(?![\w.,/]\d)\b")
 _SOME_OF_ALL = pattern(
     rf"(?<![\w.,/-])(\d{{1,4}}|{_WORDS}|{'|'.join(ORDINALS)}) (?:[a-z]{{3,12}} ){{0,2}}"
@@ -176,10 +160,8 @@ def _shares(reply: Reply) -> Iterator[Span]:
     yield from _shares_of_number(reply)
     if reply.context.task:
         yield from _shares_of_task(reply)
-    if reply.scope.has(_OF_SHARES):
-        yield from _beside_words(reply)
-    if "fraction" in reply.scope.hits:
-        yield from _fractions(reply)
+    yield from _beside_words(reply)
+    yield from _fractions(reply)
     if not reply.reading.prose.isascii() and reply.scope.has(_OF_NUMBERS):
         yield from _in_chinese(reply.reading.prose, announcement_end(reply))
 
@@ -189,24 +171,16 @@ def _beside_words(reply: Reply) -> Iterator[Span]:
     scope, prose, begin = reply.scope, reply.reading.prose, announcement_end(reply)
     for hit in scope.within("progress", (begin, len(prose)))[:_LOOKED_AT]:
         shares = _OUT_OF.findall(prose, hit.end, Objections.of(reply).sentence(hit)[1])
-        if shares and any(int(part) < int(whole) for part, whole in shares):
+        if any(int(part) < int(whole) for part, whole in shares):
             yield hit.start, hit.end
-    ahead = [hit for hit in scope.of("open") if hit.name in _BEFORE_LEFT and _may_be_ahead(prose, hit)]
+    ahead = [hit for hit in scope.of("open") if hit.name in _BEFORE_LEFT]
     done = scope.of("finished") if "%" in prose or "percent" in prose else ()
-    numbered = [(hit, _BEFORE_LEFT[hit.name]) for hit in relevant_hits(reply, ahead)]
-    for hit, before in (*numbered, *((hit, _PERCENT) for hit in relevant_hits(reply, done))):
+    for hit in (*relevant_hits(reply, ahead), *relevant_hits(reply, done)):
+        before = _BEFORE_LEFT.get(hit.name, _PERCENT)
         sentence = Objections.of(reply).sentence(hit)
         number = before.search(prose, max(begin, sentence[0], hit.start - _BACK), hit.start)
         if number and not scope.within("optional", sentence):
             yield number.start(), hit.end
-
-
-def _may_be_ahead(prose: str, hit: Hit) -> bool:
-    """Return False if a quick look shows that a word of what is left has no number before it."""
-    if hit.name != "left":
-        return True
-    begin = max(0, hit.start - _BACK)
-    return prose.find("there", begin, hit.start) >= 0 or prose.find("(", begin, hit.start) >= 0
 
 
 def _fractions(reply: Reply) -> Iterator[Span]:
@@ -278,12 +252,10 @@ def _shares_of_number(reply: Reply) -> Iterator[Span]:
     """Yield "212 of the 240 programs" in the opening, which is about the whole."""
     prose = reply.reading.prose
     begin = len(prose) - len(prose[announcement_end(reply) :].lstrip())
-    end = begin + _FIRST
-    opening = prose[begin:end]
-    if not any(of in opening and number.search(opening) for of, number in _OF_A_NUMBER.items()):
+    if not _OF_A_NUMBER.search(prose, begin, begin + _FIRST):
         return
     task = Objections.of(reply).task
-    for found in _OF_ALL.finditer(prose, begin, end):
+    for found in _OF_ALL.finditer(prose, begin, begin + _FIRST):
         part, whole = map(number_of, found.groups())
         if part >= whole or _NEW.match(prose, found.end()):
             continue
