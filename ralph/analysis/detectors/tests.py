@@ -51,12 +51,6 @@ _DECORATION = f"{_SPACES}=*─│|#ℹ✓✔✖✘×✅❌🎉-"  # what a summa
 # The decoration with the tags of tools that print what other tools say.
 _TAGGED = pattern(rf"(?:\[(?:info|error|warning)\]\s|\S{{1,60}}:test\S{{0,30}}:\s)?[{_DECORATION}]{{0,200}}")
 _IN_TAGS = (":test", "executed")  # a line with a tag that does not begin with a bracket has one of these
-# What a summary line begins with after decoration and tags, if not with a number; prose seldom does.
-_OPENINGS = frozenset((
-    *("al", "as", "bu", "do", "er", "ex", "fa", "fe", "fi", "no", "ok", "pa", "ra", "ru", "sk", "sn", "st", "su", "te"),
-    *("to", *(f"[{character}" for character in ("d", *_SPACES))),
-))
-_LONG_OPENINGS = frozenset(("ra", "fi", "te"))  # what summaries of more than one line begin with
 _NUMBERED = pattern(
     rf"""(?:{_N}\s(?:test\s(?:suites?|files?)|{_OTHERS})\s(?:\(|passed|failed)|{_N}\sfailures,\s{_N}\serrors\.)(?P<other>)
     | {_COUNTED}(?:,\s{_COUNTED}){{0,9}}\sin\s[\d.](?P<pytest>)
@@ -159,14 +153,9 @@ def _parse_summary(lower: str, start: int, line: str) -> _Report | None:
     tagged = line[:1] == "[" or (":" in line and any(map(line.__contains__, _IN_TAGS)))
     decoration = _TAGGED.match(line) if tagged else None
     at = decoration.end() if decoration else len(line) - len(line.lstrip(_DECORATION))
-    opening = line[at : at + 2]
-    match = None
-    if opening in _OPENINGS:
-        if opening in _LONG_OPENINGS and (outcome := _LONG_SUMMARY.match(lower, start)):
-            return _parse_long(outcome)._replace(complete=True, shape="outcome")
-        match = _WORDED.match(line, at)
-    elif opening[:1].isdecimal():
-        match = _NUMBERED.match(line, at)
+    if outcome := _LONG_SUMMARY.match(lower, start):
+        return _parse_long(outcome)._replace(complete=True, shape="outcome")
+    match = (_NUMBERED if line[at : at + 1].isdecimal() else _WORDED).match(line, at)
     if tagged and not match:
         match = _TAGGED_KARMA.match(line, at)
     return _parse_matched(match, line, start) if match else None
@@ -262,23 +251,14 @@ _MENDED_BEFORE = pattern(
     r"\b(?:fix(?:ed|es|ing)?|resolved?|repaired|corrected|was|were|from|before)\b[^.;:!?\n]{0,25}$"
 )
 _MENDED_AFTER = pattern(r"[^.;!?\n]{0,25}\b(?:now|fixed|resolved|before|earlier|initially|previously|at\sfirst)\b")
-_OUTCOMES = ("pass", "fail", "green", "succeed", "通過", "通过", "失敗", "失败")  # the first of the words in `_SOUGHT`
 _SOUGHT = AhoCorasick(
     (
-        *_OUTCOMES,
+        *("pass", "fail", "green", "succeed", "通過", "通过", "失敗", "失败"),
         *("tests", "test ", "examples", "specs", "executed ", "success", "scenario", "ran ", "ran: ", "runs, "),
         *("error in ", "errors in ", "cases:", *(f" +{digit}" for digit in range(10))),
     ),
     MatchKind.LeftmostFirst,  # `re` would take ten times as long, and a search for all that overlap twice as long
     store_patterns=False,
-)
-# The surroundings of a word of outcome that belongs to a number: the number itself, or the end of a word that may stand
-# between the two.
-_OUTCOME_OF_NUMBER = pattern(
-    r"""(?<=\d\s)|(?<=(?:ts|st|cs|ec|es|se|le|os|re|is|ow|ll|ve|ad|so|as)\s)|[通失]
-    |(?:pass(?:es|ed|ing)?|fail(?:s|ed|ing|ures)?)
-        (?:\s?[:=]\s?\d|(?::|,|\s\(|\s)\s?(?:all\s|with\s)?\d{1,7}[\s/])""",
-    re.VERBOSE,
 )
 
 
@@ -295,14 +275,13 @@ def _last_report(lower: str) -> _Report | None:
     whole: _Report | None = None
     empty: _Report | None = None
     places = _SOUGHT.find_matches_as_indexes(lower)
-    for start, end, is_line, numbered in _lines_with_tests(lower, places) if places else ():
+    for start, end, is_line in _lines_with_tests(lower, places) if places else ():
         if whole and not whole.complete and whole.span[0] - end > _GAPS[bool(whole.shape)]:
             break
         line = lower[start:end]
-        found = _parse_summary(lower, start, line) if is_line else None
-        if not (found or numbered) or not (has_digit(line) or "no tests" in line):
+        if not (has_digit(line) or "no tests" in line):
             continue
-        found = found or _parse_words(line, start)
+        found = (_parse_summary(lower, start, line) if is_line else None) or _parse_words(line, start)
         if not found or (found.passed is None and found.failed is None):
             continue
         if found.complete and not found.passed and not found.failed:
@@ -343,33 +322,27 @@ def _begins_another_run(between: str) -> bool:
     return "```" in between or "\n$ " in between or "finished `test`" in between or "finished test [" in between
 
 
-def _lines_with_tests(lower: str, places: Sequence[_Place]) -> Iterator[tuple[int, int, bool, bool]]:
+def _lines_with_tests(lower: str, places: Sequence[_Place]) -> Iterator[tuple[int, int, bool]]:
     """Yield the lines with words about tests, from the last to the first.
 
     Yields:
-        Begin and end of the line (of a long one only the part around the last word), whether that includes the
-        beginning of the line, and whether a number may belong to one of its words of outcome.
+        Begin and end of the line (of a long one only the part around the last word), and whether that includes the
+        beginning of the line.
     """
-    above, index, lines = len(lower) + 1, len(places), 0
-    while index and lines < _MOST_LINES:
-        lines += 1
-        position = places[index - 1][1]
+    above, lines = len(lower) + 1, 0
+    for _, position, _ in reversed(places):
+        if position >= above:
+            continue
         floor = position - _REACH if position > _REACH else 0
         line_break = lower.rfind("\n", floor, position)
         start = line_break + 1 if line_break >= 0 else floor
         end = lower.find("\n", position, position + _REACH)
         if end < 0:
             end = min(position + _REACH, above - 1)
-        numbered = False
-        while index:
-            word, place, _ = places[index - 1]
-            if place < start:
-                break
-            index -= 1
-            if word < len(_OUTCOMES) and not numbered:
-                numbered = _OUTCOME_OF_NUMBER.match(lower, place) is not None
-        above = start
-        yield start, end, line_break >= 0 or start == 0, numbered
+        above, lines = start, lines + 1
+        yield start, end, line_break >= 0 or start == 0
+        if lines == _MOST_LINES:
+            return
 
 
 def _parse_words(line: str, start: int) -> _Report | None:
