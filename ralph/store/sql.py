@@ -10,7 +10,6 @@ from collections.abc import AsyncIterator, Callable, Generator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from threading import Lock
-from types import TracebackType
 from typing import Any, NamedTuple, Self, TypeVar, TypeVarTuple, Unpack
 
 import anyio
@@ -47,13 +46,11 @@ class SqlStore(Store):
             with _telling_that_it_is_unusable():
                 await self._do(lambda _: None)  # it opens the connection
         except BaseException:
-            await self.__aexit__(None, None, None)
+            await self.__aexit__()
             raise
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         self._users -= 1
         if self._users:
             return

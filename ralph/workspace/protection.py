@@ -118,11 +118,9 @@ class Protection:
             (self._memory / "protected.json").unlink()
 
     def restore(self, run_id: str, *, until: float | None = None) -> RestoredPaths:
-        """Restore paths that differ from the record, which may be that of an earlier process.
+        """Restore paths that differ from the run's record, which may be that of an earlier process.
 
-        Args:
-            run_id: the run.
-            until: seconds since the epoch, by the file system; later changes are left alone.
+        Changes after `until`, in seconds since the epoch by the file system, are left alone.
         """
         before = self._kept or self._remembered(run_id)
         if not before:
@@ -132,7 +130,7 @@ class Protection:
         changed = [path for path, kept in before.items() if not kept.same(now.get(path))]
         if not new and not changed:
             return RestoredPaths()
-        aside = self._memory / "aside" / f"{datetime.now(UTC):%Y%m%d-%H%M%S-%f}"
+        aside = new_aside(self._memory)
         restored: list[str] = []
         left: list[str] = []
         for path in sorted([*new, *changed]):
@@ -153,7 +151,9 @@ class Protection:
                 return before is None and not os.path.lexists(path)
             if now is not None and (before is None or (now.type, now.content) != (before.type, before.content)):
                 with suppress(FileNotFoundError):  # it went with its folder
-                    _move(path, aside / self._called(str(path)).lstrip("/"))
+                    to = aside / self._called(str(path)).lstrip("/")
+                    to.parent.mkdir(parents=True, exist_ok=True)
+                    shutil.move(path, to)
             if before is not None:
                 _put(path, before)
         except (OSError, RuntimeError):  # the latter for links in a circle
@@ -260,9 +260,9 @@ def _make_way(folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
 
 
-def _move(path: Path, to: Path) -> None:
-    to.parent.mkdir(parents=True, exist_ok=True)
-    shutil.move(path, to)
+def new_aside(folder: Path) -> Path:
+    """Return the path of a new folder, in Ralph's own, for files that are moved away."""
+    return folder / "aside" / f"{datetime.now(UTC):%Y%m%d-%H%M%S-%f}"
 
 
 def _put(path: Path, kept: _Kept) -> None:

@@ -64,12 +64,7 @@ class Git:
     ) -> list[str]:
         """Return the lines that git prints; of more than `max_output` bytes those in the first half.
 
-        Args:
-            arguments: the command and its arguments.
-            stdin: the input.
-            none: the exit statuses that mean an empty result.
-            env: variables in addition.
-            max_output: in bytes.
+        An exit status in `none` means an empty result. `env` has variables in addition.
 
         Raises:
             GitError: git fails, cannot be run, or times out.

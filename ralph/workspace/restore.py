@@ -8,7 +8,6 @@ import shutil
 import stat
 from collections.abc import Iterable
 from contextlib import suppress
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
 
@@ -16,6 +15,7 @@ import anyio.to_thread
 
 from ralph.errors import WorkspaceError
 from ralph.workspace.file_index import FileIndex, Tree
+from ralph.workspace.protection import new_aside
 from ralph.workspace.repository import display_path, some_of, unquote_path
 from ralph.workspace.scan import ABSENT, passes_link
 
@@ -42,13 +42,7 @@ class Restored(NamedTuple):
 
 
 class Restoration:
-    """The steps from one tree to another.
-
-    Args:
-        index: the workspace's.
-        present: the tree of the present files.
-        target: the tree to restore.
-    """
+    """The steps from the tree of the present files to another one."""
 
     def __init__(self, index: FileIndex, present: Tree, target: Tree) -> None:
         self._index = index
@@ -156,7 +150,7 @@ class Restoration:
             return None
 
     def _put_aside(self) -> Path:
-        aside = self._index.folder / "aside" / f"{datetime.now(UTC):%Y%m%d-%H%M%S-%f}"
+        aside = new_aside(self._index.folder)
         for path in map(os.fsdecode, self._in_the_way):
             (aside / path).parent.mkdir(parents=True, exist_ok=True)
             shutil.move(self._index.top / path, aside / path)

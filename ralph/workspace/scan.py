@@ -180,8 +180,7 @@ _MOMENT = 1.0
 def check_cancelled(number: int = 0) -> None:
     """End the calling worker thread's work if it was cancelled; do nothing in other threads.
 
-    Args:
-        number: of the current file. Only every 256th is checked, because a check takes as long as a file.
+    Only every 256th number of a file is checked, because a check takes as long as a file.
     """
     if number % 256 == 0:
         with suppress(RuntimeError):

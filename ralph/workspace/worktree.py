@@ -56,11 +56,7 @@ class Worktree:
             return await self.kept(f"It could not be merged: {error}.")
 
     async def discard(self, checkpoint: str | None) -> str:
-        """Remove the worktree and the branch if a checkpoint has their work. Returns what happened.
-
-        Args:
-            checkpoint: one with everything in the worktree; None if none exists.
-        """
+        """Remove the worktree and the branch if the given checkpoint has all of their work. Returns what happened."""
         try:
             return await self._elsewhere() or await self._discard(checkpoint)
         except GitError as error:
