@@ -1,11 +1,12 @@
 """Isolation of plug-ins in a run: what raises there is left out, and recorded as that plug-in's problem."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from types import NoneType
 
 from ralph.analysis.detectors import Detector
 from ralph.analysis.result import Analysis, AnalysisContext, Analyzer, Reply, Signal
 from ralph.decision.claims import Case, Claim
-from ralph.plugins.discovery import Offer, failure, name_of
+from ralph.plugins.discovery import PARTS, Offer, failure, name_of
 from ralph.plugins.providers import PromptContext
 from ralph.status import Status
 from ralph.system.text import printable
@@ -23,16 +24,8 @@ class GuardedStrategy:
         self.name: str = offer.thing.name
 
     def claim(self, case: Case) -> Claim | None:
-        try:
-            said: object = self._offer.thing.claim(case)
-        except (Exception, SystemExit) as error:  # noqa: BLE001 - anything may come from foreign code
-            self._offer.plugin.complain(f"The exit strategy {self.name} failed: {failure(error)}.")
-            return None
-        if said is None or isinstance(said, Claim):
-            return said
-        what = f"a {type(said).__name__}, which is not a claim"
-        self._offer.plugin.complain(f"The exit strategy {self.name} returned {what}.")
-        return None
+        said = _given(self._offer, lambda: self._offer.thing.claim(case), (Claim, NoneType), "a claim")
+        return said if isinstance(said, Claim) else None
 
 
 class GuardedAnalyzer:
@@ -45,7 +38,7 @@ class GuardedAnalyzer:
         try:
             return self._analyzer.analyze(output, status, context)
         except (Exception, SystemExit) as error:
-            self._offer.plugin.complain(f"The analyzer {self._offer.thing.name} failed: {failure(error)}.")
+            _complain(self._offer, f"failed: {failure(error)}")
             raise
 
 
@@ -56,27 +49,35 @@ def prompt_texts(offers: Iterable[Offer], context: PromptContext) -> list[str]:
 
 def guarded_detector(offer: Offer) -> Detector:
     """Return a detector that records its exceptions and leaves them to the analyzer."""
-    name = name_of(offer.thing)
 
     def detect(reply: Reply) -> Iterator[Signal]:
         try:
             yield from offer.thing(reply)
         except (Exception, SystemExit) as error:
-            offer.plugin.complain(f"The detector {name} failed: {failure(error)}.")
+            _complain(offer, f"failed: {failure(error)}")
             raise
 
-    detect.__name__ = name
+    detect.__name__ = name_of(offer.thing)
     return detect
 
 
 def _text(offer: Offer, context: PromptContext) -> str:
-    part = offer.thing
+    said = _given(offer, lambda: offer.thing.text(context), (str,), "text")
+    return printable(said.strip(), _MOST) if isinstance(said, str) else ""
+
+
+def _given(offer: Offer, ask: Callable[[], object], kinds: tuple[type, ...], meant: str) -> object:
+    """Return what a plug-in's part answers if it is of one of the kinds; else record the problem and return None."""
     try:
-        said: object = part.text(context)
+        said = ask()
     except (Exception, SystemExit) as error:  # noqa: BLE001 - anything may come from foreign code
-        offer.plugin.complain(f"The prompt part {part.name} failed: {failure(error)}.")
-        return ""
-    if isinstance(said, str):
-        return printable(said.strip(), _MOST)
-    offer.plugin.complain(f"The prompt part {part.name} returned a {type(said).__name__}, which is not text.")
-    return ""
+        _complain(offer, f"failed: {failure(error)}")
+        return None
+    if isinstance(said, kinds):
+        return said
+    _complain(offer, f"returned a {type(said).__name__}, which is not {meant}")
+    return None
+
+
+def _complain(offer: Offer, problem: str) -> None:
+    offer.plugin.complain(f"The {PARTS[offer.hook].kind} {name_of(offer.thing)} {problem}.")

@@ -1,13 +1,6 @@
 """The Copilot CLI as an executor: one process for each turn.
 
-Override points, for a subclass:
-
-command(prompt, turn)
-    The command line; the prompt comes on its standard input.
-environment(turn)
-    The environment of the CLI and so of the agent's shells.
-classify(ending)
-    The failure that the end of a turn means, or None.
+A subclass may override `command`, `environment` and `classify`.
 
 The CLI's exit status says little: it is 0 after SIGTERM, and after a turn in which every tool was denied. A turn has
 succeeded if the status is 0, the CLI reports a result of 0, nothing was aborted or failed, and the agent answered.

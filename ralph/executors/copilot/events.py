@@ -24,6 +24,7 @@ from ralph.executors.base import Transcript
 from ralph.executors.failures import Wordings
 from ralph.executors.program_output import Event, as_json, mapping, number, text, texts, whole
 from ralph.system.files import read_regular
+from ralph.types import evolve
 from ralph.types.output import Failed, FailureKind, Usage
 
 _KINDS: dict[str, FailureKind] = {
@@ -75,7 +76,8 @@ def record(event: Event, transcript: Transcript) -> None:
         case "tool.execution_complete":
             _record_tool_end(data, transcript)
         case "assistant.usage":
-            transcript.used(_usage(data))
+            cost = 0.0 if data.get("isByok") is True else number(data.get("cost"))
+            transcript.used(evolve(tokens_of(data), premium_requests=cost, model_calls=1))
         case _:
             pass
 
@@ -159,13 +161,12 @@ def _record_tool_end(data: Event, transcript: Transcript) -> None:
     )
 
 
-def _usage(data: Event) -> Usage:
+def tokens_of(data: Event) -> Usage:
+    """Return the tokens of a call to the model."""
     return Usage(
         input_tokens=whole(data.get("inputTokens")),
         output_tokens=whole(data.get("outputTokens")),
         cache_read_tokens=whole(data.get("cacheReadTokens")),
-        premium_requests=0.0 if data.get("isByok") is True else number(data.get("cost")),
-        model_calls=1,
     )
 
 

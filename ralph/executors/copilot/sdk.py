@@ -1,13 +1,6 @@
 """The Copilot SDK as an executor: one runtime for the whole run, a session for each turn.
 
-Override points, for a subclass:
-
-session_options(turn)
-    The keywords of the SDK's `create_session` and `resume_session`, except the handlers.
-environment()
-    The environment of the runtime and so of the agent's shells.
-classify(event)
-    The failure that an event of the runtime reports, or None.
+A subclass may override `session_options`, `environment` and `classify`.
 
 The executor handles what the SDK leaves open. It notices the runtime's death or freezing in the middle of a turn, ends
 its processes, and gives the next turn a new runtime, which can continue the session. The SDK's own retries, a minute of

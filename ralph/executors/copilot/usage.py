@@ -10,7 +10,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TypeVar
 
-from ralph.executors.program_output import Event, mapping, number, whole
+from ralph.executors.copilot.events import tokens_of
+from ralph.executors.program_output import Event, mapping, number
 from ralph.system.files import read_regular
 from ralph.types import evolve
 from ralph.types.output import Usage
@@ -102,12 +103,7 @@ def _beyond(total: Usage, before: Usage) -> Usage:
 
 def _recorded(line: bytes) -> Usage:
     """Return the tokens of one call; how it is billed is known only at the turn's end."""
-    usage = mapping(mapping(_parsed(line).get("data")).get("usage"))
-    return Usage(
-        input_tokens=whole(usage.get("inputTokens")),
-        output_tokens=whole(usage.get("outputTokens")),
-        cache_read_tokens=whole(usage.get("cacheReadTokens")),
-    )
+    return tokens_of(mapping(mapping(_parsed(line).get("data")).get("usage")))
 
 
 def _total(path: Path) -> Usage | None:
