@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from ralph.decision.limits import Limits
 from ralph.pipeline.evaluate import Rules
@@ -14,7 +14,7 @@ from ralph.watch.terminal import STOP_SIGNS, evidence_text, print_rows, sign
 if TYPE_CHECKING:
     from rich.console import Console
 
-__all__ = ["Broken", "Replays", "as_json", "print_replays"]
+__all__ = ["Replays", "print_replays", "replayed_json"]
 
 Row = tuple[str, str]
 
@@ -22,20 +22,6 @@ _ON_THE_WAY = 6
 _TURNS = {"pause": "waits", "halt": "stops"}
 _EVIDENCE = 3
 _DEFAULT_LIMIT = Limits().max_iterations or 0
-
-
-class Broken(NamedTuple):
-    """A line or a file that is not a pass."""
-
-    place: dict[str, Any]
-    error: str
-
-    def as_json(self) -> dict[str, Any]:
-        return {"error": self.error, **self.place}
-
-    def __str__(self) -> str:
-        where = " ".join(f"{name} {value}" for name, value in self.place.items())
-        return f"{where}: {self.error}"
 
 
 class Replays:
@@ -62,7 +48,7 @@ class Replays:
             yield [replay.result for replay in replays]
 
 
-def as_json(result: Replayed) -> dict[str, Any]:
+def replayed_json(result: Replayed) -> dict[str, Any]:
     """Return the object that `ralph replay --json` prints for a run."""
     return {
         "run": result.run,

@@ -20,7 +20,7 @@ from ralph.types import evolve
 from ralph.types.output import Answered, Failed, Outcome, Usage
 from ralph.types.plan import parse_plan
 
-__all__ = ["Line", "Unread", "read_logs"]
+__all__ = ["Broken", "Line", "read_logs"]
 
 _MOST = 10**12
 _SHORT = 500
@@ -157,14 +157,21 @@ _TIME = re.compile(r"(?<!\d)(20\d\d)-?(\d\d)-?(\d\d)[_T -]?(\d\d)[-:.]?(\d\d)[-:
 _NUMBER = re.compile(r"(\d{1,18})", re.ASCII)
 
 
-class Unread(NamedTuple):
-    """A file that is left out, and why."""
+class Broken(NamedTuple):
+    """A line or a file that is not a pass."""
 
-    file: str
+    place: dict[str, Any]
     error: str
 
+    def as_json(self) -> dict[str, Any]:
+        return {"error": self.error, **self.place}
 
-def read_logs(folder: Path) -> Iterator[Line | Unread]:
+    def __str__(self) -> str:
+        where = " ".join(f"{name} {value}" for name, value in self.place.items())
+        return f"{where}: {self.error}"
+
+
+def read_logs(folder: Path) -> Iterator[Line | Broken]:
     """Yield the passes of a folder's logs in the order of their names, numbers by value, each with its run's name.
 
     If logs are called `claude_output_…`, only they are read (frankbria's ralph: the same turn's `…_stream.log` has more
@@ -228,7 +235,7 @@ def _runs(times: Sequence[datetime | None]) -> list[int]:
     return runs
 
 
-def _read(folder: Path, name: str, run: str) -> Line | Unread:
+def _read(folder: Path, name: str, run: str) -> Line | Broken:
     path = folder / name
     try:
         content, modified = _content(path)
@@ -237,9 +244,11 @@ def _read(folder: Path, name: str, run: str) -> Line | Unread:
         return Line.model_validate(cleaned({"run": run, **fields}))
     except OSError as error:
         linked = error.errno == errno.ELOOP
-        return Unread(name, "it is a link, and links are not followed" if linked else error.strerror or str(error))
+        return Broken(
+            {"file": name}, "it is a link, and links are not followed" if linked else error.strerror or str(error)
+        )
     except ValidationError as error:
-        return Unread(name, plainly(error.errors(include_url=False, include_input=False)[0]["msg"]))
+        return Broken({"file": name}, plainly(error.errors(include_url=False, include_input=False)[0]["msg"]))
 
 
 def _begin(written: datetime, duration: Any) -> datetime:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
-from ralph.settings.fields import FLAGS, SECRETS, Setting
+from ralph.settings.model import FLAGS, SECRETS, Setting
 
 if TYPE_CHECKING:
     from ralph.records.record import RunRecord

@@ -219,7 +219,7 @@ def verifiers_for(
 
 def redactor_for(settings: Settings, plugins: Plugins | None = None) -> Redactor:
     """Return what masks the secrets of the environment, of the settings and of the plug-ins' settings."""
-    from ralph.settings.fields import secrets_of
+    from ralph.settings.model import secrets_of
 
     named = values_of(os.environ, settings.environment.mask)
     plugged = plugins.secrets if plugins is not None else ()

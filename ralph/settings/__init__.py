@@ -9,17 +9,17 @@ from ralph._lazy import lazy_exports
 
 if TYPE_CHECKING:
     from ralph.settings.consent import is_agreed, is_trusted, remember, require_trust, untrusted_keys
-    from ralph.settings.fields import FLAGS, TRUSTED_ONLY, Setting, settings_in
-    from ralph.settings.invalid import require_numbers, setting_error
     from ralph.settings.loading import (
         SWITCH,
         SettingsFound,
         environment,
         load_settings,
         read_settings,
+        require_numbers,
+        setting_error,
         with_flags,
     )
-    from ralph.settings.model import ExecutorSettings, Settings
+    from ralph.settings.model import FLAGS, TRUSTED_ONLY, ExecutorSettings, Setting, Settings, settings_in
     from ralph.settings.sources import FileSource, Source, own_sources, user_file, workspace_folder
     from ralph.system.declarations import Duration, parse_duration
 

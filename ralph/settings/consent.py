@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from ralph.errors import UntrustedSettingsError
-from ralph.settings.fields import TRUSTED_ONLY
+from ralph.settings.model import TRUSTED_ONLY
 from ralph.settings.sources import FileSource, Source
 
 __all__ = ["Ask", "is_agreed", "is_trusted", "leaves", "remember", "require_trust", "untrusted_keys"]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ralph.cli.replay_sources import Line, Unread, read_logs
+from ralph.cli.replay_sources import Broken, Line, read_logs
 from ralph.errors import UsageError
 
 RESULT = {"type": "result", "is_error": False, "result": "Only the result.", "num_turns": 4}
@@ -85,9 +85,9 @@ def test_links_and_pipes_are_told_of_and_left_alone(tmp_path: Path) -> None:
     os.mkfifo(logs / "2.log")
     (logs / "3.log").write_bytes(b"\xff\x00 fine \xed\xa0\x80")
     found = list(read_logs(logs))
-    assert [each for each in found if isinstance(each, Unread)] == [
-        Unread("1.log", "it is a link, and links are not followed"),
-        Unread("2.log", "it is not a regular file"),
+    assert [each for each in found if isinstance(each, Broken)] == [
+        Broken({"file": "1.log"}, "it is a link, and links are not followed"),
+        Broken({"file": "2.log"}, "it is not a regular file"),
     ]
     assert len([each for each in found if isinstance(each, Line)]) == 1
 

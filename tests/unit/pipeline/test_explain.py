@@ -3,7 +3,7 @@
 import pytest
 
 from ralph.analysis import Further, Opinion
-from ralph.cli.reply import Question, judge
+from ralph.cli.analyze import Question, judge
 from ralph.decision.breaker import CircuitBreaker
 from ralph.decision.claims import strategy_named
 from ralph.decision.limits import DecisionSettings, Limits

@@ -8,7 +8,7 @@ import pytest
 
 from ralph.decision.claims import STRATEGIES
 from ralph.settings import FLAGS, TRUSTED_ONLY, ExecutorSettings, Setting, Settings, environment, settings_in
-from ralph.settings.fields import SECRETS, secrets_of
+from ralph.settings.model import SECRETS, secrets_of
 from ralph.system.declarations import format_duration, parse_duration
 from ralph.types.output import Timeouts
 
