@@ -30,9 +30,7 @@ needed. Three things go wrong, as on a real night: the model refuses once, it sa
 def demo(*, keep: Keep = False, store: StoreName = None, display: DisplayName = None) -> int:
     """Show a whole run, without any account."""
     from ralph.cli.demo_story import TASK, Evidence, Story, make_repository
-    from ralph.cli.run import display_for, exit_code, look_up, run_to_end
-    from ralph.loop.assembly import runner_arguments
-    from ralph.loop.runner import Runner
+    from ralph.cli.run import display_for, exit_code, look_up, run_shown
     from ralph.plugins import Plugins
     from ralph.testing.model_server import ModelServer
 
@@ -46,10 +44,7 @@ def demo(*, keep: Keep = False, store: StoreName = None, display: DisplayName = 
             prints = settings.display not in {"json", "none"}
             if prints:
                 typer.echo(_OPENING)
-            runner = Runner(
-                **runner_arguments(settings, workspace=folder, hooks=[shown, evidence], verifying=shown.verifying)
-            )
-            record = run_to_end(runner, TASK, shown)
+            record = run_shown(shown, settings, folder, lambda runner: runner.run(TASK), hooks=[evidence])
     finally:
         if not keep:
             shutil.rmtree(folder, ignore_errors=True)

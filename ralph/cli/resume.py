@@ -6,8 +6,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ralph.cli.lookup import find_run, opened_store, owner_text, run_state
 from ralph.cli.options import Folder, NoPlugins
-from ralph.cli.settings import ask_at_terminal, with_settings
+from ralph.cli.output import print_paragraph
+from ralph.cli.run import display_for, exit_code, look_up, run_shown
+from ralph.cli.settings import ask_at_terminal, stored_settings, with_settings
+from ralph.errors import UsageError
 
 if TYPE_CHECKING:
     from ralph.records.record import RunRecord
@@ -46,7 +50,6 @@ def resume(
     """
     import anyio
 
-    from ralph.cli.lookup import run_state
     from ralph.settings import workspace_folder
 
     folder, store = workspace_folder(directory), flags["--store"]
@@ -60,9 +63,6 @@ def resume(
 
 
 async def _find(name: str | None, folder: Path, store: str | None) -> "RunRecord":
-    from ralph.cli.lookup import find_run, opened_store
-    from ralph.errors import UsageError
-
     async with opened_store(store, folder) as opened:
         if name is not None:
             return await find_run(opened, name)
@@ -76,20 +76,15 @@ async def _find(name: str | None, folder: Path, store: str | None) -> "RunRecord
 async def _continue_paused(run: "RunRecord", folder: Path, store: str | None) -> int:
     """Continue a paused run of another process."""
     from ralph.cli.control import send_request
-    from ralph.cli.lookup import opened_store, owner_text
-    from ralph.cli.output import console
 
     async with opened_store(store, folder) as opened:
         await send_request(opened, run, "resume")
-    console().print(f"Run {run.id} continues, in {owner_text(run)}.", soft_wrap=True)
+    print_paragraph(f"Run {run.id} continues, in {owner_text(run)}.")
     return 0
 
 
 def _require_resumable(run: "RunRecord") -> None:
     """Raise `UsageError` if another process owns the run, or a program other than the command line has started it."""
-    from ralph.cli.lookup import owner_text, run_state
-    from ralph.errors import UsageError
-
     if run_state(run) == "running":
         raise UsageError(
             f"Run {run.id} is running, in {owner_text(run)}.",
@@ -104,7 +99,6 @@ def _require_resumable(run: "RunRecord") -> None:
 
 def _show_completed(run: "RunRecord", folder: Path, flags: Mapping[str, object]) -> int:
     """Report that there is nothing to do, as at the end of the run: it is not an error, so no script tries again."""
-    from ralph.cli.run import display_for, exit_code, look_up
     from ralph.plugins.loading import load_plugins
     from ralph.settings import read_settings
 
@@ -119,7 +113,6 @@ def _show_completed(run: "RunRecord", folder: Path, flags: Mapping[str, object])
 def _show_end(run: "RunRecord", store: str | None, shown: "Display") -> None:
     import anyio
 
-    from ralph.cli.lookup import opened_store
     from ralph.records.events import RunFinished
 
     async def whole() -> None:
@@ -135,9 +128,6 @@ def _show_end(run: "RunRecord", store: str | None, shown: "Display") -> None:
 def _continue(
     run: "RunRecord", here: Path, flags: Mapping[str, object], *, from_checkpoint: bool, no_plugins: bool
 ) -> int:
-    from ralph.cli.run import display_for, exit_code, look_up, to_end
-    from ralph.loop.assembly import confinement_for, runner_arguments
-    from ralph.loop.runner import Runner
     from ralph.plugins.loading import load_plugins
     from ralph.settings import FLAGS, workspace_folder
 
@@ -146,26 +136,15 @@ def _continue(
     settings = found.settings
     plugins = load_plugins(found, Path(run.origin or folder), off=no_plugins, ask=ask_at_terminal)
     shown = display_for(settings, plugins, look_up=look_up(settings.store))
-    runner = Runner(
-        **runner_arguments(
-            settings,
-            workspace=folder,
-            plugins=plugins,
-            hooks=[shown],
-            progress=shown.progress,
-            verifying=shown.verifying,
-            scanning=shown.scanning,
-        )
-    )
     limits = "limits."
     given = [FLAGS[flag].key for flag, value in flags.items() if value]
     anew = [key.removeprefix(limits) for key in given if key.startswith(limits)]
-    record = to_end(
-        runner,
-        lambda: runner.resume(run.id, anew=anew, from_checkpoint=from_checkpoint),
+    record = run_shown(
         shown,
-        endpoint=settings.executor.base_url,
-        confinement=confinement_for(settings, folder),
+        settings,
+        folder,
+        lambda runner: runner.resume(run.id, anew=anew, from_checkpoint=from_checkpoint),
+        plugins=plugins,
     )
     if record.origin:
         from ralph.cli.worktree import end_resumed_worktree
@@ -184,8 +163,6 @@ def _settings(run: "RunRecord", here: Path, flags: Mapping[str, object]) -> "Set
 
     Secrets are not stored with the run: they come from the settings in force. Store and display are those of this call.
     """
-    from ralph.cli.settings import stored_settings
-    from ralph.errors import UsageError
     from ralph.settings import Source, read_settings, with_flags
 
     now = read_settings(here, _of_now(flags), own="trusted").settings

@@ -7,21 +7,22 @@ import typer
 
 from ralph.cli.options import Folder, NoPlugins
 from ralph.cli.settings import ask_at_terminal, with_settings
+from ralph.errors import UsageError
 from ralph.system.declarations import OTHER, WORK
 from ralph.types import evolve
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Awaitable, Callable, Sequence
 
+    from ralph.hooks import Hooks
     from ralph.loop.runner import Runner
     from ralph.plugins import Plugins
     from ralph.records.record import RunRecord
     from ralph.settings import Settings
-    from ralph.system.sandbox import Confinement
     from ralph.watch import Display
     from ralph.workspace.worktree import Worktree
 
-__all__ = ["display_for", "exit_code", "look_up", "run", "run_to_end", "to_end"]
+__all__ = ["display_for", "exit_code", "look_up", "run", "run_shown"]
 
 _EXIT_CODES = {
     "completed": 0,
@@ -73,7 +74,6 @@ def run(
     work, 7 when the agent needs you, 130 or 143 after a signal.
     """
     from ralph.cli.prompt import read_prompt
-    from ralph.errors import UsageError
     from ralph.plugins.loading import load_plugins
     from ralph.settings import read_settings, workspace_folder
 
@@ -111,66 +111,55 @@ def _run_in(
 ) -> "RunRecord":
     """Run a task, or that of a source, in a folder, which may be a worktree made for the run."""
     from ralph.cli.prompt import look_at_plan
-    from ralph.loop.assembly import confinement_for, runner_arguments
-    from ralph.loop.runner import Runner
 
     if source is not None:
         given = plugins.task(source, folder)
         task, settings = given.text, evolve(settings, plan=given.plan or settings.plan)
     look_at_plan(folder, settings.plan)
-    runner = Runner(
-        **runner_arguments(
-            settings,
-            workspace=folder,
-            plugins=plugins,
-            origin=made.origin if made else None,
-            onto=made.onto if made else None,
-            hooks=[shown],
-            progress=shown.progress,
-            verifying=shown.verifying,
-            scanning=shown.scanning,
-        )
-    )
-    return to_end(
-        runner,
-        lambda: runner.run(task, run_id=made.run_id if made else None),
-        shown,
-        endpoint=settings.executor.base_url,
-        confinement=confinement_for(settings, folder),
-    )
+    origin: dict[str, Any] = {"origin": made.origin, "onto": made.onto} if made else {}
+    run_id = made.run_id if made else None
+    return run_shown(shown, settings, folder, lambda runner: runner.run(task, run_id=run_id), plugins=plugins, **origin)
 
 
-def run_to_end(runner: "Runner", task: str, display: "Display") -> "RunRecord":
-    """Run a task under a display; a signal ends it in order."""
-    return to_end(runner, lambda: runner.run(task), display)
-
-
-def to_end(
-    runner: "Runner",
-    work: "Callable[[], Awaitable[RunRecord]]",
-    display: "Display",
+def run_shown(
+    shown: "Display",
+    settings: "Settings",
+    folder: Path,
+    work: "Callable[[Runner], Awaitable[RunRecord]]",
     *,
-    endpoint: str | None = None,
-    confinement: "Confinement | None" = None,
+    hooks: "Sequence[Hooks]" = (),
+    **more: Any,
 ) -> "RunRecord":
-    """Let a runner do its work under a display; a signal ends it in order.
+    """Let a runner with these settings work in a folder under a display; a signal ends it in order.
 
     An endpoint that does not answer and a sandbox that does not work are errors before anything is written.
+
+    Args:
+        shown: the display.
+        settings: the settings in force.
+        folder: the workspace.
+        work: starts or resumes the run.
+        hooks: observers beside the display.
+        more: further arguments of `runner_arguments`.
     """
     import anyio
 
     from ralph.cli.signals import cancelled_by_signals
     from ralph.executors.endpoint import check_endpoint
+    from ralph.loop.assembly import confinement_for, runner_arguments
+    from ralph.loop.runner import Runner
+
+    seen = {"progress": shown.progress, "verifying": shown.verifying, "scanning": shown.scanning}
+    runner = Runner(**runner_arguments(settings, workspace=folder, hooks=[shown, *hooks], **seen, **more))
 
     async def whole() -> "RunRecord":
-        if endpoint:
-            await check_endpoint(endpoint)
-        if confinement is not None:
-            await confinement.require()
-        async with cancelled_by_signals(runner, display), runner:
-            return await work()
+        if settings.executor.base_url:
+            await check_endpoint(settings.executor.base_url)
+        await confinement_for(settings, folder).require()
+        async with cancelled_by_signals(runner, shown), runner:
+            return await work(runner)
 
-    with display:
+    with shown:
         return anyio.run(whole)
 
 
