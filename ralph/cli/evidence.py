@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from ralph.analysis.result import Evidence
 from ralph.cli.output import console
-from ralph.records.projection import printable
-from ralph.system.text import one_line
+from ralph.system.text import one_line, printable
 from ralph.types import evolve
 from ralph.watch.terminal import print_rows, sign
 

@@ -135,7 +135,8 @@ def _print_short(out: "Console", iteration: "IterationRecord") -> None:
     """Print the result of an iteration in a few lines."""
     from rich.text import Text
 
-    from ralph.records.projection import changes_text, describe, duration, outcome_text
+    from ralph.records.projection import changes_text, describe, outcome_text
+    from ralph.system.text import duration
 
     who = iteration.executor or "no executor"
     out.print(Text(f"iteration {iteration.number}", style="bold"), end="")

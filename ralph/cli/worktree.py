@@ -95,7 +95,7 @@ async def report_remaining_worktree(record: "RunRecord", *, would: bool) -> list
 
 def _report(text: str) -> None:
     """Print to standard error: standard output belongs to the display."""
-    from ralph.records.projection import printable
+    from ralph.system.text import printable
 
     sys.stderr.write(f"{printable(text)}\n")
     sys.stderr.flush()

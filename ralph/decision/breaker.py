@@ -24,8 +24,6 @@ from ralph.system.text import pattern
 from ralph.types import evolve
 from ralph.types.output import Interrupted, ToolCall
 
-__all__ = ["PRESETS", "BreakerSettings", "BreakerState", "CircuitBreaker", "Observation", "ToolLoop"]
-
 Position = Literal["closed", "open", "half_open"]
 
 _ERRORS_KEPT = 50

@@ -14,8 +14,6 @@ from ralph.system.declarations import LIMITS, Duration, Flag
 from ralph.types import evolve
 from ralph.types.output import Usage
 
-__all__ = ["DecisionSettings", "LimitReached", "Limits", "Price", "Spent"]
-
 _HOUR = timedelta(hours=1)
 _MOST = 10**12
 

@@ -17,23 +17,6 @@ from ralph.types import evolve
 from ralph.types.output import Failed, Interrupted, TimedOut
 from ralph.types.verification import Verification
 
-__all__ = [
-    "LONGEST_WAIT",
-    "Complete",
-    "Considered",
-    "Continue",
-    "Decision",
-    "Halt",
-    "Pause",
-    "StopReason",
-    "Streaks",
-    "failure_text",
-    "feedback",
-    "following",
-    "held_by",
-    "needs_user",
-]
-
 StopReason = Literal[
     "completed",
     "stuck",

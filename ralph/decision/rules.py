@@ -45,8 +45,6 @@ from ralph.types import evolve
 from ralph.types.output import Interrupted, TimedOut
 from ralph.types.verification import Verdict, Verification
 
-__all__ = ["Situation", "consider", "decide"]
-
 _SETTINGS = DecisionSettings()
 _ASKING = ("status_blocked", "blocked", "obstacle", "question")
 _BELIEVED = 5

@@ -41,21 +41,6 @@ from ralph.workspace.scan import ScanProgress
 if TYPE_CHECKING:
     from ralph.executors.npm import Progress
 
-__all__ = [
-    "arguments_of_folder",
-    "as_executor",
-    "as_rules",
-    "as_store",
-    "as_verifiers",
-    "as_workspace",
-    "confinement_for",
-    "executor_for",
-    "frozen_settings",
-    "own_files",
-    "redactor_for",
-    "runner_arguments",
-    "verifiers_for",
-]
 
 _ANNOUNCED_AFTER = 0.5
 """Seconds. A verifier that needs less is not announced."""

@@ -14,8 +14,6 @@ from ralph.system.text import Redactor
 from ralph.types.output import Checkpoint
 from ralph.workspace.base import Snapshot, Workspace
 
-__all__ = ["Checkpointing"]
-
 _GRACE = 30.0
 """Seconds for which an agent may continue after its run was last heard of."""
 

@@ -29,8 +29,6 @@ from ralph.store.base import Store
 from ralph.system.clock import Clock
 from ralph.types import evolve
 
-__all__ = ["Dispatcher", "EventLog", "EventStream", "Objection"]
-
 _GROUP = 0.1
 _TRIES_AGAIN = "The run waits until it can be written again, and tries every few seconds."
 _FIRST_RETRY = 0.1

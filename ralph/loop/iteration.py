@@ -36,8 +36,6 @@ from ralph.verifiers.base import Subject, Verifier
 from ralph.verifiers.runner import VerifierRun
 from ralph.workspace.base import Snapshot, Workspace
 
-__all__ = ["ActiveRun", "Parts", "iterate", "preflight", "scan_workspace"]
-
 _LAST_WORDS = 4.0
 """Seconds that a cancelled iteration has for storing its partial output."""
 

@@ -20,8 +20,6 @@ from ralph.system.clock import Clock
 from ralph.types import evolve
 from ralph.types.requests import Request
 
-__all__ = ["STOPPED", "Inbox", "Lease", "Stop", "extended"]
-
 _BEAT = 0.5
 """Seconds between two looks at the inbox."""
 

@@ -22,21 +22,6 @@ from ralph.types import evolve
 from ralph.types.output import Checkpoint
 from ralph.workspace.base import Snapshot, Workspace
 
-__all__ = [
-    "Finish",
-    "Iterate",
-    "Starting",
-    "Wait",
-    "action_of",
-    "begin",
-    "extended_meanwhile",
-    "finish",
-    "next_action",
-    "own_paths",
-    "pause",
-    "started",
-]
-
 _LATELY = 5
 """Runs in a folder that are looked at for processes of a dead one."""
 

@@ -11,8 +11,6 @@ from ralph.records.record import Owner, RunRecord, RunState
 from ralph.store.base import Store
 from ralph.types import evolve
 
-__all__ = ["checkpoint_before", "interrupted", "take_up"]
-
 _LATEST = 100
 """Events among which that of a run's end is looked for: a resume without effect adds a few."""
 

@@ -50,8 +50,6 @@ from ralph.types.output import Timeouts
 from ralph.verifiers.base import Verifier
 from ralph.workspace.base import Workspace
 
-__all__ = ["Runner", "new_run_id"]
-
 _HISTORY = 1_000
 """Iterations that the record of a finished run carries along."""
 

@@ -20,8 +20,6 @@ from ralph.types.output import Output, ToolCall
 from ralph.types.plan import PlanState
 from ralph.types.verification import Verification
 
-__all__ = ["Line", "Stage", "explain"]
-
 Mark = Literal["for", "against", "told"]
 
 _PARTS = {

@@ -8,20 +8,9 @@ from pydantic import BaseModel, NonNegativeFloat, NonNegativeInt
 from ralph.decision.outcomes import Complete, Decision, Halt, Pause, StopReason
 from ralph.records import events
 from ralph.records.record import IterationRecord, PlanCount
-from ralph.system.text import duration, one_line, printable
+from ralph.system.text import duration, one_line
 from ralph.types import evolve
 from ralph.types.output import Failed, Outcome, TimedOut, Usage
-
-__all__ = [
-    "RunView",
-    "changes_text",
-    "describe",
-    "duration",
-    "numbered",
-    "outcome_text",
-    "printable",
-    "usage_text",
-]
 
 _LAST_MESSAGE = 2_000
 

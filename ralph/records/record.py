@@ -41,8 +41,6 @@ from ralph.types.output import (
 from ralph.types.plan import TaskPlan
 from ralph.types.verification import Verification
 
-__all__ = ["IterationRecord", "Owner", "PlanCount", "RunRecord", "RunState", "Trace", "weighty"]
-
 _DIED = "Ralph's own process ended in the middle of it"
 
 

@@ -12,8 +12,6 @@ from pydantic.dataclasses import dataclass
 from ralph.errors import UsageError
 from ralph.system.text import storable
 
-__all__ = ["RESERVED", "StatusField", "as_signal", "as_text", "shown"]
-
 RESERVED = frozenset({"EXIT_SIGNAL", "REASON", "STATUS"})
 """The fields that every block may have."""
 

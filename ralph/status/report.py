@@ -19,8 +19,6 @@ from ralph.status.fields import RESERVED, StatusField, T_co, as_signal, as_text,
 from ralph.system.text import pattern, storable
 from ralph.types import evolve
 
-__all__ = ["Status", "StatusForm", "StatusMalformed", "StatusMissing", "StatusReport", "parse_status"]
-
 StatusForm = Literal["block", "json", "yaml", "promise"]
 """How a report was spelled."""
 

@@ -42,8 +42,6 @@ from ralph.status import parse_status
 from ralph.types.output import Answered, Failed, Interrupted, Outcome, Output, TimedOut
 from ralph.types.plan import parse_plan
 
-__all__ = ["HOSTILE", "AnalyzerConformance", "DetectorConformance", "grows_linearly"]
-
 _T = TypeVar("_T")
 
 _SHORT, _LONG = 4_000, 32_000

@@ -32,8 +32,6 @@ from ralph.prompt import Prompt
 from ralph.system.text import Redactor
 from ralph.types.output import Answered, Failed, Message, Output, TimedOut, Timeouts
 
-__all__ = ["ExecutorConformance"]
-
 _NAMED, _TOLD = 100, 2_000
 _PROMPT = Prompt(text="Do the work, é.", task="work")
 _HOSTILE = "-p --help @file \x1b]0;x\x07 \u202e`$(id)` %s {0} \"' \\\n完成\n" * 500

@@ -40,8 +40,6 @@ from ralph.errors import UsageError, plainly
 from ralph.testing.steps import Fail, Garbage, Hang, Reaction, Say, Step, react
 from ralph.testing.wire import Answer, Body, ModelRequest, api_at, error_body, finished, streamed
 
-__all__ = ["Listener", "ModelServer", "Script", "Take", "main"]
-
 Script = Iterable[Step] | Callable[[ModelRequest], Step]
 Then = Step | Literal["repeat_last"]
 

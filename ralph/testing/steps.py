@@ -29,9 +29,6 @@ from ralph.testing.wire import Answer, End, ModelRequest, ToolUse
 from ralph.types import evolve
 from ralph.types.output import Usage
 
-__all__ = ["Call", "Cut", "EditFile", "Empty", "Fail", "Garbage", "Hang", "Reaction", "Say", "Shell", "Stall"]
-__all__ += ["Step", "Use", "WriteFile", "react"]
-
 _STRICT = ConfigDict(extra="forbid")
 
 

@@ -25,9 +25,6 @@ from ralph.types import evolve
 from ralph.types.output import Answered, Changes, Failed
 from ralph.types.requests import Request
 
-__all__ = ["START", "OwnershipConformance", "StoreConformance", "sample_event", "sample_history"]
-__all__ += ["sample_iteration", "sample_request", "sample_run"]
-
 START = datetime(2026, 1, 2, 3, 4, 5, 678901, tzinfo=UTC)
 
 

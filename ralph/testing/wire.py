@@ -10,8 +10,6 @@ from typing import Any, Literal, cast
 
 from ralph.types.output import Usage
 
-__all__ = ["Answer", "Api", "Body", "End", "ModelRequest", "ToolUse", "api_at", "error_body", "finished", "streamed"]
-
 Body = dict[str, Any]
 Api = Literal["completions", "responses", "messages"]
 

@@ -20,8 +20,8 @@ from ralph.records.events import (
     VerificationFinished,
     VerificationStarted,
 )
-from ralph.records.projection import RunView, duration, numbered, usage_text
-from ralph.system.text import one_line
+from ralph.records.projection import RunView, numbered, usage_text
+from ralph.system.text import duration, one_line
 from ralph.watch.plain import PlainDisplay, scan_text
 from ralph.watch.terminal import BREAKER_SIGNS, clipped, sign
 

@@ -25,8 +25,8 @@ from ralph.records.events import (
     ToolFinished,
     VerificationFinished,
 )
-from ralph.records.projection import changes_text, describe, duration, numbered, outcome_text
-from ralph.system.text import additions, one_line
+from ralph.records.projection import changes_text, describe, numbered, outcome_text
+from ralph.system.text import additions, duration, one_line
 from ralph.watch.base import Display
 from ralph.watch.summary import print_summary
 from ralph.watch.terminal import BREAKER_SIGNS, clipped, console_for, sign

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 from ralph.decision.outcomes import Decision, StopReason
 from ralph.errors import naming_store
 from ralph.records.events import RunFinished
-from ralph.records.projection import duration, usage_text
+from ralph.records.projection import usage_text
 from ralph.records.record import RunRecord
-from ralph.system.text import one_line
+from ralph.system.text import duration, one_line
 from ralph.types.output import Failed, Outcome
 from ralph.watch.terminal import STOP_SIGNS, evidence_text, print_rows, sign
 

@@ -11,8 +11,9 @@ from ralph.decision.breaker import BreakerState
 from ralph.decision.outcomes import Complete, Continue, Decision, Halt, Pause
 from ralph.records import events
 from ralph.records.events import Event
-from ralph.records.projection import RunView, describe, duration, numbered, printable
+from ralph.records.projection import RunView, describe, numbered
 from ralph.records.record import PlanCount
+from ralph.system.text import duration, printable
 from ralph.types.output import Answered, Attempt, Failed, ToolCall, Usage
 from ralph.types.verification import Verdict
 
