@@ -9,18 +9,15 @@ import os
 import shlex
 import stat
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ralph.analysis import Analyzer, Keyword
 from ralph.decision.breaker import CircuitBreaker
-from ralph.decision.claims import Strategy
-from ralph.decision.limits import DecisionSettings, Limits, Price
 from ralph.errors import UsageError
 from ralph.executors.base import Executor
 from ralph.hooks import Hooks
-from ralph.pipeline.evaluate import Rules
 from ralph.plugins import BuildContext, Plugins
 from ralph.plugins.registry import is_foreign, open_store
 from ralph.settings import ExecutorSettings, Settings
@@ -329,39 +326,22 @@ def _verifier(given: Verifier | str | Sequence[str], redactor: Redactor) -> Veri
     return CommandVerifier(words, redactor=redactor)
 
 
-def as_rules(
+def as_analyzer(
+    given: Analyzer | None,
+    further: Sequence[Analyzer | str],
+    keywords: Sequence[Keyword],
     plugins: Plugins,
     *,
-    reading: tuple[Analyzer | None, Sequence[Analyzer | str], Sequence[Keyword]],
-    limits: Limits | None,
-    breaker: CircuitBreaker | None,
-    decision: DecisionSettings | None,
-    strategy: Strategy | str,
-    status_fields: Sequence[StatusField],
-    promise: str | None,
-    prices: Mapping[str, Price] | None,
-    model: str | None,
-) -> Rules:
-    """Return the rules of a run, extended by those of plug-ins.
+    no_progress: int,
+) -> Analyzer:
+    """Return an analyzer, extended by further ones: by default the built-in one, with those of plug-ins.
 
     Raises:
         UsageError: keywords are given together with an own analyzer, or a name is unknown.
     """
-    analyzer, analyzers, keywords = reading
-    if analyzer is not None and keywords:
+    if given is not None and keywords:
         raise UsageError(
             "keywords= has no effect together with analyzer=.",
             "Give the keywords to your analyzer, or add it to the built-in one with analyzers=[…].",
         )
-    breaker = breaker or CircuitBreaker()
-    return Rules(
-        breaker,
-        limits or Limits(),
-        decision or DecisionSettings(),
-        plugins.strategy(strategy) if isinstance(strategy, str) else strategy,
-        plugins.analyzer_with(keywords, first=analyzer, further=analyzers, no_progress=breaker.settings.no_progress),
-        plugins.fields_with(status_fields),
-        promise,
-        dict(prices or {}),
-        model,
-    )
+    return plugins.analyzer_with(keywords, first=given, further=further, no_progress=no_progress)
