@@ -49,7 +49,7 @@ class IterationDue(BaseModel, frozen=True):
     workspace: str | None
 
 
-class CompletionDue(BaseModel, frozen=True):
+class CompletionDue(IterationDue, frozen=True):
     """A claim of completion, which is about to be accepted: every other check has passed.
 
     Attributes:
@@ -58,11 +58,6 @@ class CompletionDue(BaseModel, frozen=True):
         verification: the verifiers' results; None without verifiers.
     """
 
-    run_id: str
-    iteration: int
-    at: datetime
-    task: str
-    workspace: str | None
     text: str
     claim: Claim
     verification: Verification | None = None

@@ -10,7 +10,7 @@ from ahocorasick_rs import AhoCorasick, MatchKind
 
 from ralph.analysis.result import Reply, Signals
 from ralph.analysis.text import COUNT, WindowPattern, ends_with_count, matches_at, parse_count
-from ralph.system.text import pattern
+from ralph.system.text import counted, pattern
 
 __all__ = [
     "CHANGE_WORDS",
@@ -310,13 +310,13 @@ def summarize_work(reply: Reply) -> str:
     mentioned = find_change_words(lower)
     told = count_changed_files(lower, mentioned) if mentioned and not changes.known else 0
     files = changes.files_changed if changes.known else told
-    parts = [f"Modified {_number(files, 'file')}"] if files else []
+    parts = [f"Modified {counted(files, 'file')}"] if files else []
     if passed := _amount(reply.signals, "tests_passed"):
-        parts.append(f"{_number(passed, 'test')} passing")
+        parts.append(f"{counted(passed, 'test')} passing")
     if failed := _amount(reply.signals, "tests_failed"):
-        parts.append(f"{_number(failed, 'test')} failing")
+        parts.append(f"{counted(failed, 'test')} failing")
     if mentioned and (fixed := _errors_fixed(lower, mentioned)):
-        parts.append(f"{_number(fixed, 'error')} fixed")
+        parts.append(f"{counted(fixed, 'error')} fixed")
     return ", ".join(parts)
 
 
@@ -332,7 +332,3 @@ def _errors_fixed(lower: str, mentioned: ChangeWords) -> int:
     if may_count and (match := _FIXED.search(lower)):
         return parse_count(match["n"] or match["m"] or match["l"] or match["z"])
     return sum(1 for _ in islice(matches_at(_FIXED_ONE, mentioned.tail, places), _MOST)) if places else 0
-
-
-def _number(count: int, what: str) -> str:
-    return f"{count} {what}" if count == 1 else f"{count} {what}s"

@@ -34,6 +34,7 @@ from pydantic import BaseModel, JsonValue
 from ralph.analysis.result import AGAINST, VERY_HIGH, Analysis, Evidence
 from ralph.errors import UnknownNameError
 from ralph.status import StatusMalformed, StatusReport
+from ralph.system.text import one_line
 from ralph.types import evolve
 from ralph.types.output import Answered, Failed, Outcome, Output
 from ralph.types.plan import PlanState
@@ -68,8 +69,8 @@ _WHOLE = re.compile(
 _OPEN = "still open in the plan: "
 _HOLDS = "the analyzer "
 """The beginnings of doubts: an open item of the plan, and an analyzer that blocks the claim."""
-_TOLD, _NAMED = 3, 200
-"""Doubts in one line, and characters of each."""
+_TOLD = 3
+"""Doubts in one line."""
 
 _READ = 600
 """Characters that are read of a field of the status block."""
@@ -383,19 +384,14 @@ def waiting(doubts: Sequence[str]) -> str:
     others = [doubt for doubt in doubts if not doubt.startswith((_HOLDS, _OPEN))]
     told = [*held, *([open_boxes(boxes)] if boxes else []), *others]
     more = f"; and {len(told) - _TOLD} more" if len(told) > _TOLD else ""
-    why = "; ".join(_short(doubt) for doubt in told[:_TOLD])
+    why = "; ".join(one_line(doubt) for doubt in told[:_TOLD])
     return f"{'does not count' if held else 'waits for its confirmation'}: {why}{more}"
 
 
 def open_boxes(items: Sequence[str]) -> str:
     """Return the open items of the plan in one line: their number, and the first."""
     counted = "one item of the plan is open" if len(items) == 1 else f"{len(items)} items of the plan are open"
-    return f"{counted}{': ' if len(items) == 1 else ', the first: '}{_short(items[0])}"
-
-
-def _short(text: str) -> str:
-    words = " ".join(text[: 2 * _NAMED].split())
-    return words if len(words) <= _NAMED else f"{words[: _NAMED - 1]}…"
+    return f"{counted}{': ' if len(items) == 1 else ', the first: '}{one_line(items[0])}"
 
 
 def contradictions(text: str, analysis: Analysis) -> Iterator[str]:

@@ -16,6 +16,7 @@ from ralph.decision.rules import Situation, consider
 from ralph.pipeline.evaluate import Rules
 from ralph.records.record import IterationRecord
 from ralph.status import StatusMalformed, StatusReport
+from ralph.system.text import counted
 from ralph.types.output import Output, ToolCall
 from ralph.types.plan import PlanState
 from ralph.types.verification import Verification
@@ -171,14 +172,10 @@ def _confidence(analysis: Analysis) -> Stage:
     ]
     numbers = (
         f"completion {metrics.completion_score} % (by {metrics.completion_source}), certainty {metrics.confidence}, "
-        f"{_counted(metrics.error_count, 'error pattern')} in {_counted(metrics.error_occurrences, 'place')}, "
+        f"{counted(metrics.error_count, 'error pattern')} in {counted(metrics.error_occurrences, 'place')}, "
         f"quality {metrics.quality_score}"
     )
     return Stage(name="confidence", conclusion=f"{analysis.confidence:g} of 100", lines=(*parts, Line(text=numbers)))
-
-
-def _counted(count: int, what: str) -> str:
-    return f"{count} {what}" if count == 1 else f"{count} {what}s"
 
 
 def _state(analysis: Analysis) -> Stage:

@@ -8,7 +8,7 @@ from pydantic import BaseModel, NonNegativeFloat, NonNegativeInt
 from ralph.decision.outcomes import Complete, Decision, Halt, Pause, StopReason
 from ralph.records import events
 from ralph.records.record import IterationRecord, PlanCount
-from ralph.system.text import duration, one_line
+from ralph.system.text import counted, duration, one_line
 from ralph.types import evolve
 from ralph.types.output import Failed, Outcome, TimedOut, Usage
 
@@ -55,9 +55,9 @@ def outcome_text(outcome: Outcome) -> str:
 def changes_text(iteration: events.IterationFinished | IterationRecord) -> str:
     """Return what an iteration changed, in a few words."""
     changes = iteration.changes
-    parts = ["1 file" if changes.files_changed == 1 else f"{changes.files_changed} files"]
+    parts = [counted(changes.files_changed, "file")]
     if changes.commits:
-        parts.append("1 commit" if changes.commits == 1 else f"{changes.commits} commits")
+        parts.append(counted(changes.commits, "commit"))
     if not changes.known:
         parts = ["unknown"]
     elif not changes.files_changed and not changes.commits:

@@ -61,6 +61,11 @@ def one_line(text: str, most: int = 200) -> str:
     return words if len(words) <= most else f"{words[: most - 1]}…"
 
 
+def counted(count: int, what: str) -> str:
+    """Return a number with its noun: 1 file, 2 files."""
+    return f"{count} {what}" if count == 1 else f"{count} {what}s"
+
+
 def duration(seconds: float) -> str:
     """Return seconds in words: 4.2 s, 3 min 20 s, 2 h 5 min."""
     if seconds < 59.95 or not math.isfinite(seconds):  # an imported run may hold anything

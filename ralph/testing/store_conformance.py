@@ -89,8 +89,14 @@ def _in_history(number: int) -> IterationRecord:
 OVER = 0.0  # seconds of a lease that expires at once
 
 
-class OwnershipConformance:
-    """Tests of ownership and requests, with an empty store that is not yet entered."""
+@pytest.mark.asyncio
+class StoreConformance:
+    """The tests of a store. Inherit it and provide `store` as a fixture."""
+
+    @pytest.fixture
+    def store(self) -> Store:
+        """Provide an empty store, not yet entered."""
+        raise NotImplementedError
 
     async def test_its_owner_adds_to_a_run_and_nobody_else_does(self, store: Store) -> None:
         async with store:
@@ -280,16 +286,6 @@ class OwnershipConformance:
                 await store.create(sample_run(run_id), [sample_event(seq, run_id=run_id) for seq in range(1, 9)])
                 await store.append(run_id, [], iteration=sample_iteration(1, run_id=run_id))
             assert await store.check() == (2, ())
-
-
-@pytest.mark.asyncio
-class StoreConformance(OwnershipConformance):
-    """The tests of a store. Inherit it and provide `store` as a fixture."""
-
-    @pytest.fixture
-    def store(self) -> Store:
-        """Provide an empty store, not yet entered."""
-        raise NotImplementedError
 
     async def test_what_was_created_is_read_back(self, store: Store) -> None:
         started = RunStarted(run_id="run-1", seq=1, at=START, task="mend it ✓", verifiers=("pytest",))
