@@ -51,6 +51,13 @@ def test_texts_are_made_such_as_can_be_stored_unless_they_are_wanted_as_written(
     assert "\0" not in kept[0][1].text
 
 
+def test_a_line_that_is_too_long_is_one_line_however_long_it_is() -> None:
+    stream = io.BytesIO(b'{"text": "' + b"a" * 1000 + b'"}\n{"text": "b"}\n')
+    (first, wrong), second = files.objects(stream, Said, most=64)
+    assert (first, str(wrong).startswith("the line is longer than")) == (1, True)
+    assert second == (2, Said(text="b"))
+
+
 def test_options_that_each_line_has_for_itself_are_named() -> None:
     files.refuse_beside_lines({"--task": None, "--plan": ""}, "each object says its own.")
     with pytest.raises(UsageError, match="--task and --plan cannot be given with --jsonl") as refused:

@@ -193,6 +193,12 @@ async def test_children_of_a_program_killed_by_others_are_found_by_their_mark(tm
     assert not lives(child)
 
 
+async def test_so_are_those_of_one_that_is_run_to_its_end(tmp_path: Path):
+    done = await run(detached("import os; os.kill(os.getpid(), 9)"), cwd=tmp_path, timeout=30)
+    assert done.code == -9
+    assert not lives(int(done.stdout))
+
+
 async def test_leftovers_of_a_suspected_program_are_ended(tmp_path: Path):
     async with spawn(detached("sys.exit(0)"), cwd=tmp_path) as program:
         child = int(await first_line(program.stdout))

@@ -1,8 +1,11 @@
-"""Which variables are passed on."""
+"""Which variables are passed on, and what the search path opens to a sandbox."""
+
+from itertools import pairwise
+from pathlib import Path
 
 import pytest
 
-from ralph.system.sandbox import Variables
+from ralph.system.sandbox import Confinement, Sandbox, Variables
 
 ENVIRON = {
     "PATH": "/bin",
@@ -40,3 +43,15 @@ def test_a_strict_list_passes_on_what_it_names_and_what_no_program_can_do_withou
     only: tuple[str, ...], more: set[str]
 ):
     assert set(Variables(only=only).of(ENVIRON)) == {"PATH", "HOME", "LC_ALL"} | more
+
+
+def test_a_sandbox_opens_the_programs_in_the_home_folder_and_never_the_home_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    home = tmp_path.resolve() / "home"
+    (home / "bin").mkdir(parents=True)
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.setenv("PATH", f"{home}:{home}/bin:/usr/bin")
+    argv = Confinement(sandbox=Sandbox(kind="bwrap")).command(["true"], cwd=tmp_path)
+    opened = [place for option, place in pairwise(argv) if option == "--ro-bind-try"]
+    assert opened == [str(home / "bin")]

@@ -113,6 +113,17 @@ async def test_committed_files_are_named_and_commits_counted(repo: Repository, w
     assert (changes.files, changes.commits) == (("a.txt", "c.txt"), 2)
 
 
+async def test_work_that_is_committed_at_once_leaves_another_state_until_it_is_undone(
+    repo: Repository, workspace: Workspace
+) -> None:
+    before = await fingerprint(workspace)
+    repo.write("new.txt", "new\n")
+    repo.commit("work")
+    assert await fingerprint(workspace) != before
+    repo.git("reset", "--hard", "--quiet", "HEAD^")
+    assert await fingerprint(workspace) == before
+
+
 async def test_committing_what_was_dirty_changes_no_file(repo: Repository, workspace: Workspace) -> None:
     repo.write("a.txt", "dirty\n")
     repo.write("stray.txt", "stray\n")
