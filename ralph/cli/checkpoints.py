@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from ralph.records.record import RunRecord
     from ralph.store import Store
     from ralph.workspace import Workspace
-    from ralph.workspace.restore import Restored
+    from ralph.workspace.checkpoints import Restored
 
 __all__ = ["diff", "forget_checkpoints", "rollback"]
 

@@ -99,8 +99,7 @@ async def opened_store(name: str | None, folder: Path | None = None) -> "AsyncGe
     Reading does not create a store: an empty one in memory replaces a missing file.
     """
     from ralph.plugins.registry import is_foreign, open_store
-    from ralph.store import file_of
-    from ralph.store.memory import MemoryStore
+    from ralph.store import MemoryStore, file_of
 
     here = folder or Path.cwd()
     url = configured_store(name, here)

@@ -22,9 +22,8 @@ from ralph.plugins import BuildContext, Plugins
 from ralph.plugins.registry import is_foreign, open_store
 from ralph.settings import ExecutorSettings, Settings
 from ralph.status import StatusField
-from ralph.store import file_of
+from ralph.store import MemoryStore, file_of
 from ralph.store.base import Store
-from ralph.store.memory import MemoryStore
 from ralph.system.sandbox import Confinement, values_of
 from ralph.system.text import Redactor, secret_values
 from ralph.types.output import Timeouts

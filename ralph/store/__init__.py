@@ -12,9 +12,8 @@ from ralph._lazy import lazy_exports
 from ralph.errors import UsageError
 
 if TYPE_CHECKING:
-    from ralph.store.base import Store
+    from ralph.store.base import MemoryStore, Store
     from ralph.store.database import Database
-    from ralph.store.memory import MemoryStore
     from ralph.store.postgres import PostgresDatabase
     from ralph.store.schema import Migration
 
@@ -48,7 +47,7 @@ def open_store(url: str | None = None) -> "Store":
         UsageError: the URL names no store.
     """
     if url == "memory:":
-        from ralph.store.memory import MemoryStore
+        from ralph.store.base import MemoryStore
 
         return MemoryStore()
     database = database_named(url)

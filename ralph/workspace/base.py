@@ -17,12 +17,11 @@ from pydantic import BaseModel
 from ralph.errors import WorkspaceError
 from ralph.types.output import Changes, Checkpoint
 from ralph.types.plan import TaskPlan, read_plan
-from ralph.workspace.checkpoints import Checkpoints
+from ralph.workspace.checkpoints import Checkpoints, Restored
 from ralph.workspace.file_index import FileIndex
 from ralph.workspace.lock import WorkspaceLock
 from ralph.workspace.protection import Protection, RestoredPaths
 from ralph.workspace.repository import display_path
-from ralph.workspace.restore import Restored
 from ralph.workspace.scan import ContentHashes, Noise, ScanProgress, check_cancelled, reporting_progress
 
 FILES_NAMED = 200

@@ -2,8 +2,7 @@
 
 import pytest
 
-from ralph.store import Store, open_store
-from ralph.store.memory import MemoryStore
+from ralph.store import MemoryStore, Store, open_store
 from ralph.testing import StoreConformance
 
 

@@ -14,7 +14,7 @@ from ralph.loop.runner import Runner
 from ralph.prompt import Prompt
 from ralph.records.events import IterationFinished
 from ralph.records.record import RunRecord
-from ralph.store.memory import MemoryStore
+from ralph.store import MemoryStore
 from ralph.testing import FakeClock, ScriptedExecutor
 from ralph.workspace import open_workspace
 from ralph.workspace.base import Workspace

@@ -16,7 +16,7 @@ from ralph.loop.event_log import EventLog
 from ralph.loop.runner import Runner, new_run_id
 from ralph.prompt import Prompt
 from ralph.records.events import Diagnosed, Event, IterationStarted, ProtectedRestored
-from ralph.store.memory import MemoryStore
+from ralph.store import MemoryStore
 from ralph.system.text import Redactor
 from ralph.testing import ScriptedExecutor
 from ralph.types.output import Changes, Checkpoint

@@ -15,7 +15,7 @@ from ralph.hooks import Hooks
 from ralph.loop.event_log import EventLog
 from ralph.records.events import Diagnosed, Event, MessageReceived, MessageStreamed, Paused, Resumed
 from ralph.records.record import IterationRecord, RunRecord
-from ralph.store.memory import MemoryStore
+from ralph.store import MemoryStore
 
 AT = datetime(2026, 1, 1, tzinfo=UTC)
 FACT = Resumed(run_id="r", at=AT)

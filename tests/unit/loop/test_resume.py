@@ -23,9 +23,8 @@ from ralph.loop.runner import Runner
 from ralph.prompt import Prompt
 from ralph.records.events import IterationStarted, MessageReceived, Paused, Resumed, RunFinished
 from ralph.records.record import RunRecord
-from ralph.store import open_store
+from ralph.store import MemoryStore, open_store
 from ralph.store.base import LEASE
-from ralph.store.memory import MemoryStore
 from ralph.testing import FakeClock, ScriptedExecutor, SeenEvents
 from ralph.types.output import Failed, Message, Output
 from ralph.types.requests import Request

@@ -16,7 +16,7 @@ from ralph.prompt import Prompt
 from ralph.records.events import Event
 from ralph.records.record import IterationRecord
 from ralph.status import StatusField, StatusReport
-from ralph.store.memory import MemoryStore
+from ralph.store import MemoryStore
 from ralph.testing import FakeClock, Repository, ScriptedExecutor, SeenEvents, writes
 from ralph.types.output import Answered, Failed, Output, TimedOut, ToolCall
 from ralph.types.verification import Verdict

@@ -15,7 +15,7 @@ from ralph.hooks import Hooks
 from ralph.loop.runner import Runner
 from ralph.records.events import IterationFinished
 from ralph.records.record import RunRecord
-from ralph.store.memory import MemoryStore
+from ralph.store import MemoryStore
 from ralph.testing import FakeClock, Reply, ScriptedExecutor
 from ralph.types.output import Changes, Failed, Output, TimedOut, ToolCall
 from ralph.types.plan import TaskPlan, parse_plan

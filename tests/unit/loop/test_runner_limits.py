@@ -16,7 +16,7 @@ from ralph.hooks import Hooks
 from ralph.loop.runner import Runner
 from ralph.prompt import Prompt
 from ralph.records.events import Event
-from ralph.store.memory import MemoryStore
+from ralph.store import MemoryStore
 from ralph.system.clock import Clock
 from ralph.testing import FakeClock, ScriptedExecutor, SeenEvents, writes
 from ralph.types.output import Failed, Interrupted, Output, ToolCall, Usage

@@ -8,7 +8,7 @@ import pytest
 
 from ralph.decision.limits import Limits
 from ralph.loop.runner import Runner
-from ralph.store.memory import MemoryStore
+from ralph.store import MemoryStore
 from ralph.testing import ScriptedExecutor, SeenEvents, writes
 from ralph.types.output import Checkpoint
 from ralph.workspace import PlainWorkspace

@@ -15,8 +15,7 @@ from ralph.executors.base import Turn
 from ralph.loop.runner import Runner
 from ralph.prompt import Prompt
 from ralph.records.events import Event, Paused, Resumed, RunFinished
-from ralph.store import open_store
-from ralph.store.memory import MemoryStore
+from ralph.store import MemoryStore, open_store
 from ralph.testing import ScriptedExecutor, SeenEvents, until
 from ralph.types.output import Output
 from ralph.workspace import open_workspace

@@ -17,7 +17,7 @@ from ralph.hooks import CompletionDue, Hooks, Veto
 from ralph.loop.runner import Runner
 from ralph.prompt import Prompt
 from ralph.records.record import IterationRecord, RunRecord
-from ralph.store.memory import MemoryStore
+from ralph.store import MemoryStore
 from ralph.testing import Reply, ScriptedExecutor, SeenEvents, writes
 from ralph.types.output import Usage
 from ralph.types.verification import Verdict

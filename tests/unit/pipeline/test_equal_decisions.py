@@ -18,9 +18,8 @@ from ralph.loop.runner import Runner
 from ralph.pipeline.evaluate import Rules
 from ralph.pipeline.replay import Moves, Pass, Replay, recorded_pass, recorded_run
 from ralph.records.record import IterationRecord, RunRecord
-from ralph.store import open_store
+from ralph.store import MemoryStore, open_store
 from ralph.store.base import Store
-from ralph.store.memory import MemoryStore
 from ralph.testing import FakeClock, Reply, ScriptedExecutor
 from ralph.types import evolve
 from ralph.types.output import (

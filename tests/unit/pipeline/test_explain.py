@@ -11,7 +11,7 @@ from ralph.decision.outcomes import Streaks
 from ralph.loop.runner import Runner
 from ralph.pipeline.evaluate import Rules
 from ralph.pipeline.explain import Stage, explain
-from ralph.store.memory import MemoryStore
+from ralph.store import MemoryStore
 from ralph.testing import ScriptedExecutor
 from ralph.types import evolve
 

@@ -6,9 +6,8 @@ import anyio
 import pytest
 
 from ralph.errors import RunOwnedError, StoreError, UsageError
-from ralph.store import export
+from ralph.store import MemoryStore, export
 from ralph.store.export import exported, imported
-from ralph.store.memory import MemoryStore
 from ralph.testing.store_conformance import sample_event, sample_history, sample_request, sample_run
 
 

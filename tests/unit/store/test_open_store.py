@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from ralph.errors import UsageError
-from ralph.store import database_named, default_path, file_of, open_store
-from ralph.store.memory import MemoryStore
+from ralph.store import MemoryStore, database_named, default_path, file_of, open_store
 from ralph.testing.store_conformance import sample_run
 
 

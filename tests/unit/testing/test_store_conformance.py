@@ -8,8 +8,8 @@ import pytest
 
 from ralph.errors import OwnershipLostError, RunOwnedError, StoreError
 from ralph.records.record import RunState
+from ralph.store import MemoryStore
 from ralph.store.base import Health
-from ralph.store.memory import MemoryStore
 from ralph.testing import StoreConformance
 
 Right = MemoryStore
