@@ -134,7 +134,7 @@ class PermissionPolicy(BaseModel, frozen=True):
     def model_post_init(self, context: object, /) -> None:
         for option, texts in (("--allow", self.allow), ("--deny", self.deny)):
             for text in texts:
-                _Pattern.parse(text, option)
+                Pattern.parse(text, option)
 
     def decide(self, request: PermissionRequest, workspace: Path, home: Path | None = None) -> Allowed | Denied:
         """Decide on a request.
@@ -160,9 +160,9 @@ class PermissionPolicy(BaseModel, frozen=True):
 
     def _objection(self, access: Access, where: "_Where") -> str:
         for text in self.deny:
-            if _Pattern.parse(text).matches(access, where):
+            if Pattern.parse(text).matches(access, where):
                 return f"{_bounded(access.said)!r} is denied by the pattern {text}."
-        if self.mode == "approve-all" or any(_Pattern.parse(text).matches(access, where) for text in self.allow):
+        if self.mode == "approve-all" or any(Pattern.parse(text).matches(access, where) for text in self.allow):
             return ""
         return _generally(access, where) or (_only_reading(access) if self.mode == "read-only" else "")
 
@@ -178,12 +178,15 @@ class _Where:
 
 
 @dataclass(frozen=True)
-class _Pattern:
+class Pattern:
+    """A pattern of `allow` or `deny`: a kind of access, and its argument if it has one."""
+
     kind: str
     argument: str | None
 
     @classmethod
     def parse(cls, text: str, option: str = "permissions") -> Self:
+        """Read a pattern. Raises `UsageError` for one that cannot be read, and names the option."""
         match = re.fullmatch(r"([a-z-]+)(?:\((.+)\))?", text.strip())
         if match is None:
             remedy = "Write it like shell(git push), write(docs), url(example.com) or mcp(server/tool)."
@@ -235,7 +238,7 @@ def _generally(access: Access, where: _Where) -> str:
 
 def _command_objection(access: Access, where: _Where) -> str:
     for text in DENIED_COMMANDS:
-        if _Pattern.parse(text).matches(access, where):
+        if Pattern.parse(text).matches(access, where):
             return f"{_bounded(access.said)!r} is not allowed here: only the user pushes and handles credentials."
     return ""
 

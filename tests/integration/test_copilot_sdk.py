@@ -183,7 +183,7 @@ async def test_a_denied_tool_is_recorded_and_the_agent_told_why(
         assert written.denied
         assert not fine.denied
         assert output.denials == 2
-        assert "pushing" in pushed.result
+        assert "only the user pushes" in pushed.result
         assert "credentials" in str(on.server.requests[1].messages)
         assert (on.work / "ok.txt").exists()
         assert not keys.exists()

@@ -31,7 +31,7 @@ from ralph.executors.copilot.events import (
 from ralph.executors.copilot.provision import provide_cli
 from ralph.executors.copilot.usage import SessionLog, UsageMeter
 from ralph.executors.failures import describe_exit
-from ralph.executors.permissions import DENIED_COMMANDS, PermissionPolicy
+from ralph.executors.permissions import DENIED_COMMANDS, Pattern, PermissionPolicy
 from ralph.executors.program_output import Event, Oversized
 from ralph.prompt import Prompt
 from ralph.system.process import Running, run
@@ -276,8 +276,9 @@ def _rule(pattern: str) -> str:
     It is empty if what it denies cannot occur: the CLI is given no tools of ours, remembers nothing between sessions
     and runs no hooks of a workspace.
     """
-    kind, argument = _parsed(pattern)
-    match kind:
+    parsed = Pattern.parse(pattern)
+    argument = parsed.argument
+    match parsed.kind:
         case "shell":
             return f"shell({_command(argument)})" if argument else "shell"
         case "url":
@@ -304,15 +305,9 @@ def _command(argument: str) -> str:
 
 def _opened(policy: PermissionPolicy, workspace: Path) -> Iterator[Path]:
     """Yield the folders besides the workspace that may be written; the CLI then allows reading them too."""
-    for pattern in policy.allow:
-        kind, argument = _parsed(pattern)
-        if kind == "write" and argument and "*" not in argument:
-            yield workspace / Path(argument).expanduser()
-
-
-def _parsed(pattern: str) -> tuple[str, str | None]:
-    kind, _, rest = pattern.strip().partition("(")
-    return kind, rest.removesuffix(")") or None
+    for pattern in map(Pattern.parse, policy.allow):
+        if pattern.kind == "write" and pattern.argument and "*" not in pattern.argument:
+            yield workspace / Path(pattern.argument).expanduser()
 
 
 _LEGACY = "github-copilot-cli"

@@ -110,7 +110,7 @@ PUSHES = [
 def test_pushing_is_denied_however_it_is_written(subtests: pytest.Subtests) -> None:
     for command in PUSHES:
         with subtests.test(command=command):
-            assert "pushing" in denied(command)
+            assert "only the user pushes" in denied(command)
 
 
 CREDENTIAL_STORES = [
