@@ -6,8 +6,10 @@ from pathlib import Path
 from time import time
 from typing import Any
 
+import anyio
 import pytest
 
+import ralph.loop.checkpointing
 from ralph.decision.limits import Limits
 from ralph.executors.base import Turn
 from ralph.hooks import Hooks
@@ -22,7 +24,7 @@ from ralph.testing import ScriptedExecutor
 from ralph.types.output import Changes, Checkpoint
 from ralph.verifiers import CommandVerifier
 from ralph.workspace import Workspace, open_workspace
-from ralph.workspace.base import Snapshot
+from ralph.workspace.base import NoWorkspace, Snapshot
 
 WORKING = "I wrote it.\n---RALPH_STATUS---\nEXIT_SIGNAL: false\nREASON: more to do\n---END_RALPH_STATUS---"
 DONE = "I wrote the rest.\n---RALPH_STATUS---\nEXIT_SIGNAL: true\nREASON: written\n---END_RALPH_STATUS---"
@@ -116,6 +118,43 @@ async def test_a_protected_path_is_given_back_before_it_counts_as_a_change(folde
     assert (Path(restored.aside) / "ralph.toml").read_text() == "verify = []\n"
     assert iterations[0].changes.files == ()
     assert not (folder / "ralph.toml").exists()
+
+
+async def test_what_a_leftover_of_the_agent_does_after_the_last_iteration_is_taken_back(
+    folder: Path, tmp_path: Path
+) -> None:
+    hook = folder / ".git/hooks/pre-push"
+
+    class Leftover(Hooks):
+        async def on_iteration_finished(self, event: Event) -> None:  # pyright: ignore[reportIncompatibleMethodOverride]
+            hook.write_text("#!/bin/sh\n")
+
+    workspace = open_workspace(folder, state_dir=tmp_path / "state")
+    executor = ScriptedExecutor([writes(DONE, a="1\n")])
+    async with Runner(executor=executor, workspace=workspace, hooks=[Leftover()]) as runner:
+        assert (await runner.run("Write it.")).stop_reason == "completed"
+    assert not hook.exists()
+
+
+async def test_who_stops_a_run_does_not_wait_for_a_slow_checkpoint(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ralph.loop.checkpointing, "_HURRY", 0.05)
+
+    class Slow(NoWorkspace):
+        async def checkpoint(self, run_id: str, iteration: int, moment: str, **_: Any) -> Checkpoint:
+            if (iteration, moment) == (1, "after"):
+                await anyio.sleep_forever()
+            return Checkpoint()
+
+    async def stops(_prompt: Prompt, _turn: Turn) -> str:
+        runner.cancel("SIGINT")
+        await anyio.sleep_forever()
+        return DONE
+
+    with anyio.fail_after(10):
+        async with Runner(executor=ScriptedExecutor([stops]), workspace=Slow(Path("/"))) as runner:
+            record = await runner.run("Write it.")
+    assert (record.stop_reason, record.iterations) == ("cancelled", 1)
+    assert "no time left" in record.history[0].checkpoint.problem
 
 
 async def test_after_the_run_protected_paths_are_a_persons_again(folder: Path, tmp_path: Path) -> None:
