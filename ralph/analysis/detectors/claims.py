@@ -2,7 +2,9 @@
 
 docs/explanation/signals.md lists the weights. The objections in `objections` apply to all but the status block and the
 report. A statement has its predicate as its name, so that one word that is both a keyword and a predicate is one
-signal. What belongs to a customer ("your booking") counts as high at most, and only in the first person.
+signal. "The migration is finished" and "The memory leak is gone" have a whole as their subject, or a trouble at the
+beginning of the reply; "The tests of the feature are complete" has the tests. What belongs to a customer ("your
+booking") counts as high at most, and only in the first person.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -11,8 +13,7 @@ from itertools import islice
 from operator import itemgetter
 
 from ralph.analysis.detectors.activity import announcement_end, ends_of, in_list
-from ralph.analysis.detectors.objections import IDENTIFIER, Objections, task_of
-from ralph.analysis.detectors.statements import is_check_verdict, only_predicate, statements_on_work
+from ralph.analysis.detectors.objections import IDENTIFIER, Objections, is_check_verdict, task_of
 from ralph.analysis.lexicon import Role
 from ralph.analysis.result import HIGH, VERY_HIGH, Reply, Signal
 from ralph.analysis.text import Span
@@ -21,12 +22,12 @@ from ralph.status import StatusMalformed, StatusMissing
 from ralph.system.text import pattern
 
 __all__ = [
-    "completion_claim",
     "detect_achievements",
     "detect_claims",
     "detect_keywords",
     "detect_reports",
     "detect_status",
+    "is_stated",
     "relevant_hits",
 ]
 
@@ -115,7 +116,7 @@ def detect_claims(reply: Reply) -> Iterable[Signal]:
     return found
 
 
-def completion_claim(hit: Hit, weight: int, why: str) -> Signal:
+def _claim(hit: Hit, weight: int, why: str) -> Signal:
     """Return the signal of a claim."""
     return Signal.at(hit, "completion_claim", weight, why, state="done")
 
@@ -138,7 +139,7 @@ def _claims_of_whole(reply: Reply) -> list[Signal]:
             continue
         if not objections.against(whole, echoes=False):
             names.add(predicate.name)
-            found.append(completion_claim(whole, VERY_HIGH, "It is about the whole work."))
+            found.append(_claim(whole, VERY_HIGH, "It is about the whole work."))
     return found
 
 
@@ -169,18 +170,18 @@ def _is_inverted(scope: Scope, whole: Hit, predicate: Hit) -> bool:
 def _claims_of_subjects(reply: Reply) -> Iterator[Signal]:
     """Yield the first claim of each predicate; or the one that is the whole reply."""
     scope = reply.scope
-    if len(reply.reading.text) <= _SHORT and (only := only_predicate(reply, scope.of("finished"))):
-        yield completion_claim(only, VERY_HIGH, "The reply says nothing else.")
+    if len(reply.reading.text) <= _SHORT and (only := _only_predicate(reply, scope.of("finished"))):
+        yield _claim(only, VERY_HIGH, "The reply says nothing else.")
         return
     objections = Objections.of(reply)
     names: set[str] = set()
     predicates = relevant_hits(reply, (*scope.of("finished"), *scope.of("closed"), *scope.of("stands")))
-    for whole, several in statements_on_work(reply, predicates):
+    for whole, several in _statements_on_work(reply, predicates):
         if whole.name in names or scope.within("qualifier", whole[1:]) or reply.reading.in_heading(whole.start):
             continue
         if not (objections.against_word(whole) or scope.within("hedge", objections.sentence(whole))):
             names.add(whole.name)
-            yield completion_claim(whole, HIGH if several else VERY_HIGH, "It is about the work as a whole.")
+            yield _claim(whole, HIGH if several else VERY_HIGH, "It is about the work as a whole.")
 
 
 def _promises(reply: Reply) -> Iterator[Signal]:
@@ -196,7 +197,7 @@ def _promises(reply: Reply) -> Iterator[Signal]:
     if "keyword" in words and "negation" not in words:
         moved = len(reply.reading.text) - len(text) if found.start(1) > tail else 0
         promise = Hit("promise", found.start(1) + moved, found.end(1) + moved)
-        yield completion_claim(promise, VERY_HIGH, "It is a promise of completion.")
+        yield _claim(promise, VERY_HIGH, "It is a promise of completion.")
 
 
 def _nothing_left(reply: Reply) -> Iterator[Signal]:
@@ -204,7 +205,7 @@ def _nothing_left(reply: Reply) -> Iterator[Signal]:
     for role, weight in _NOTHING_WEIGHTS.items():
         for hit in relevant_hits(reply, scope.of(role)) if role in scope.hits else ():
             if not (scope.reading.in_heading(hit.start) or objections.against(hit, parts=role != "last")):
-                yield completion_claim(Hit(role, hit.start, hit.end), weight, "It says that nothing is left to do.")
+                yield _claim(Hit(role, hit.start, hit.end), weight, "It says that nothing is left to do.")
                 break
 
 
@@ -218,7 +219,108 @@ def _titles(reply: Reply) -> Iterator[Signal]:
                 continue
             about = scope.within("goal", (heading[0], hit.start)) or IDENTIFIER.search(prose, heading[0], hit.start)
             if about and not objections.against(hit):
-                yield completion_claim(hit, HIGH, "A heading says so.")
+                yield _claim(hit, HIGH, "A heading says so.")
+
+
+_REACH = 160  # characters between the beginning of a sentence and its predicate
+_LINKED = 60  # characters of a copula and its adverbs
+_BEFORE = 40  # characters before a predicate in which its copula stands
+_BEGINNING = 300  # characters of a reply in which its trouble is named
+_SUBJECTS = 6  # nouns of a sentence that are examined, from its beginning
+_COPULA = pattern(
+    r"(?:\b(?:is|are|has been|have been|está|están|ha sido|han sido|ist|sind|wurde|wurden)|'s)[\s*_]{1,4}"
+    r"(?:(?:now|all|also|already|100%|[a-z]{2,12}ly|ya|jetzt|nun)[\s*_]{1,4}){0,2}\Z"
+)
+_OF_OTHER = pattern(
+    r"\b(?:for|of|in|to|with|on|from|by|about|that|which|who|if|when|after|before|until|tests?|is|are|was|were|has|need"
+    r"|needs|next|first|each|sure|ensure|check|verify|verified|until|once|hope|assume|whether|think|de|del|para|en|con|que)\b|\d|[第部]|[前下其][一二兩两三中]"
+)
+_CLAUSE_END = pattern(r"[,;:!?，：；、（(—–•✅🎉✓✔☑️]|\b(?:and|so|y)\b|(?<=\s)-(?=\s)")
+_VERB = pattern(r"\b(?:is|are|was|were|but|needs?|will|has|have|que)\b")
+# What may follow a noun that is the subject; another noun would be the subject instead.
+_BEHIND = pattern(
+    r"[\s*_]*(?:\Z|[#\d(]|(?:for|of|to|from|in|on|with|into|itself|as|de|del|a|para|en)\b|[a-z]{1,10}-\d)"
+)
+_NOUNS: tuple[Role, ...] = ("whole", "piece", "trouble")
+_WHERE_LATE = _NOUNS[:2]  # the nouns that count after the beginning of the reply
+_SEVERAL: tuple[Role, ...] = ("part", "pieced", "following")
+_COPULAS = ("is ", "are ", "está ", "están ")
+_JOIN = " *_#0123456789-已经經也先前都"
+_NUMBERED = pattern(r"[\s*_]{0,3}#?[a-z]{0,4}-?\d")
+_REPORTED = frozenset({"issue", "ticket", "bug", "request", "error", "problem", "regression", "defect"})
+_WORD = pattern(r"[^\W\d_]+")
+_MOST = 4
+
+
+def _statements_on_work(reply: Reply, predicates: Iterable[Hit]) -> Iterator[tuple[Hit, bool]]:
+    """Yield the statements that predicates make of a whole, a piece or a trouble.
+
+    Each is the span from the subject on, with True if it may be one of several that the reply speaks of.
+    """
+    objections = Objections.of(reply)
+    rest = objections.start, len(reply.reading.prose)
+    for predicate in predicates:
+        begin = max(reply.reading.sentence(predicate.start)[0], predicate.start - _REACH)
+        if not reply.scope.any_within(_NOUNS, (begin, predicate.start)):
+            continue  # most predicates have no noun before them
+        clause = predicate.start - len(_CLAUSE_END.split(reply.reading.prose[begin : predicate.start])[-1])
+        roles = _NOUNS if predicate.start < objections.start + _BEGINNING else _WHERE_LATE
+        for role, subject in _subjects(reply, predicate, (begin, clause), roles):
+            several = role != "whole" and not objections.task.given and reply.scope.any_within(_SEVERAL, rest)
+            yield Hit(predicate.name, subject.start, predicate.end), several
+            break
+
+
+def is_stated(prose: str, predicate: Hit) -> bool:
+    """Return True if a copula precedes a predicate: "is fixed", "has been merged"."""
+    if prose.startswith(_COPULAS, predicate.start):
+        return True
+    return _copula(prose, max(0, predicate.start - _BEFORE), predicate.start) is not None
+
+
+def _copula(prose: str, begin: int, end: int) -> int | None:
+    """Return where the copula begins with which a span ends, adverbs included."""
+    found = _COPULA.search(prose, begin, end)
+    return found.start() if found else None
+
+
+def _only_predicate(reply: Reply, predicates: Iterable[Hit]) -> Hit | None:
+    """Return the predicate that is the whole reply: "Done."."""
+    words = _WORD.findall(reply.reading.lower)
+    words = words[1:] if words[:1] == ["all"] else words
+    return next((hit for hit in predicates if words == _WORD.findall(reply.reading.prose[hit.start : hit.end])), None)
+
+
+def _subjects(reply: Reply, predicate: Hit, begins: Span, roles: Sequence[Role]) -> Iterator[tuple[Role, Hit]]:
+    """Yield the subjects of a predicate, right before it or before its copula.
+
+    `begins` says where its sentence begins, as far as it is read, and where its clause begins.
+    """
+    scope, prose = reply.scope, reply.reading.prose
+    begin, clause = begins
+    copula = _copula(prose, max(begin, predicate.start - _LINKED), predicate.start)
+    end = predicate.start if copula is None else copula
+    joined = copula is not None or prose.startswith(_COPULAS, predicate.start)
+    for role in roles:
+        for subject in scope.within(role, (clause, end))[:_SUBJECTS]:
+            between = prose[subject.end : end]
+            lead = prose[clause : subject.start]  # "the tests of the" feature make it no subject
+            other = subject.start < clause or len(_WORD.findall(lead)) > _MOST or _OF_OTHER.search(lead)
+            if other or _is_one_of_several(reply, subject):
+                continue
+            if joined:
+                if _BEHIND.match(between) and not _VERB.search(between):
+                    yield role, subject
+            elif not between.strip(_JOIN) and (predicate.name in reply.words.keywords or not predicate.name.isascii()):
+                yield role, subject
+
+
+def _is_one_of_several(reply: Reply, subject: Hit) -> bool:
+    """Return True if a number makes a noun a part, unless the task has the same name."""
+    if subject.name in _REPORTED or not _NUMBERED.match(reply.reading.prose, subject.end):
+        return False
+    task = Objections.of(reply).task
+    return not task.is_named(reply.reading.prose[slice(*reply.reading.sentence(subject.start))][:_REACH])
 
 
 _LEAD, _CLOSE = 600, 400  # characters of the beginning and of the end of a reply
@@ -235,7 +337,7 @@ def detect_achievements(reply: Reply) -> Iterable[Signal]:
     achievements = _Achievements(reply)
     for hit in achievements.found():
         if weight := achievements.weight(hit):
-            yield completion_claim(hit, weight, "It is reported as achieved.")
+            yield _claim(hit, weight, "It is reported as achieved.")
 
 
 class _Achievements:

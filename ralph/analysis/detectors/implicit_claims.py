@@ -17,12 +17,15 @@ Without a task an account does not count if anything in it suggests a share of t
 is left. Accounts are sought only if the signals so far are not enough, and nothing contradicts.
 """
 
-from collections.abc import Iterable, Sequence
-from functools import lru_cache
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
+from itertools import chain, islice
 from typing import NamedTuple
 
-from ralph.analysis.detectors.objections import Objections, task_of
-from ralph.analysis.detectors.statements import Opening, is_to_come
+from ralph.analysis.detectors.activity import announcement_end
+from ralph.analysis.detectors.claims import is_stated
+from ralph.analysis.detectors.objections import Objections, is_check_verdict, task_of
+from ralph.analysis.detectors.progress import bound_of
 from ralph.analysis.lexicon import Role
 from ralph.analysis.result import AGAINST, HIGH, VERY_HIGH, Reply, Signal
 from ralph.analysis.state import classifier, completion_signal
@@ -31,81 +34,160 @@ from ralph.analysis.vocabulary import Hit
 from ralph.status import StatusReport
 from ralph.system.text import pattern
 
-__all__ = ["Bound", "bound_of", "detect_accounts", "detect_wording"]
+__all__ = ["detect_accounts", "detect_wording"]
 
-_TARGET = 200  # characters of a task in which its number is sought
-# The base unit of each unit, and the factor.
-_UNITS = {
-    **dict.fromkeys(("%", "％", "percent", "prozent"), ("%", 1.0)),
-    **dict.fromkeys(("ms", "milliseconds", "毫秒"), ("s", 0.001)),
-    **dict.fromkeys(("s", "sec", "second", "seconds", "segundos", "sekunden", "秒"), ("s", 1.0)),
-    **dict.fromkeys(("min", "minute", "minutes", "minutos", "minuten", "分钟", "分鐘"), ("s", 60.0)),
-    **dict.fromkeys(("kb", "kib"), ("kB", 1.0)),
-    **dict.fromkeys(("mb", "mib"), ("kB", 1000.0)),
-    **dict.fromkeys(("gb", "gib"), ("kB", 1_000_000.0)),
-}
-_NAMES = "|".join(sorted(_UNITS, key=len, reverse=True))
-_AMOUNT = rf"(\d(?<![\w.,]\d)\d{{0,8}}(?:[.,]\d{{1,3}})?) ?({_NAMES})(?![a-z])"
-_AMOUNTS = pattern(_AMOUNT)
-_LEAST = pattern(
-    r"(?:\b(?:at least|above|over|more than|reach(?:es)?|mindestens|über|al menos|más de)|>=?|≥"
-    rf"|至少|达到|達到|超过|超過) {{0,2}}{_AMOUNT}"
+_WORD = pattern(r"[^\W\d_]+")
+_LOOKED_AT = 12  # words of one role that are examined
+_SKIPPED = 3  # headings and bare words that are skipped at the beginning
+_BARE = 30  # characters of a sentence of a word or two
+_PLAIN = 3  # fewest words of a plain sentence
+_OF_ITSELF = pattern(r"[\s*_#>-]{0,6}i(?:'ve|'m)?\s")
+_LEADS = r"(?:[\s*_#>✅✓🎉☑️:-]|\b(?:i|we|and|yes|so|now|then|also|successfully|i've|i have|we've|we have)\b)*"
+# openings of a sentence about a finding, not about an action
+_FINDINGS = ("i see", "i found", "i've found", "i looked", "looks like")
+_OPENS = pattern(rf"{_LEADS}\Z")
+_PAST = pattern(
+    rf"{_LEADS}([a-z][a-z-]{{1,15}}ed|wrote|built|set up|put|made|split|cut|rewrote|took|got rid of|sped up|brought)\b"
+    r"(?=[\s*_]{1,3}[^\s:])"
 )
-_MOST = pattern(
-    r"(?:\b(?:below|under|less than|at most|within|no more than|unter|höchstens|weniger als|menos de|por debajo de)"
-    rf"|<=?|≤|不超过|不超過|低于|低於|小于|小於|少于|少於) {{0,2}}{_AMOUNT}"
-)
-# These follow a number and say which way it is meant.
-_MORE, _LESS = (
-    pattern(r" (?:or (?:more|higher|better)|o más|oder mehr)|以上"),
-    pattern(r" or (?:less|lower)|以[内內下]"),
-)
+# A sentence with one of these does not report finished work.
+_NOT_PLAIN: tuple[Role, ...] = ("ongoing", "verified", "recap", "contrast", "unable", "lack", "fault")
+_ANY_NOT_PLAIN: frozenset[Role] = frozenset(_NOT_PLAIN)
+# These may follow a colon, as proof of what precedes it: "All is typed: mypy finds 0 errors".
+_PROOFS: frozenset[Role] = frozenset({"verified", "fault"})
+# The clause up to a colon that says how things are.
+_STATE_CLAUSE = pattern(r"[^:;\n]{0,120}\b(?:is|are|has|have|can|ist|sind|hat|está|están|tiene)\b[^:;\n]{0,120}[:;]\s")
+# These words of the future may also stand in a sentence about the present.
+_WITHOUT_TIME = frozenset((
+    *("once", "when", "if", "until", "till", "unless", "before", "after", "whether", "as soon as", "can be"),
+    *("could be",),
+    *("considered", "reply", "say", "cuando", "si", "una vez", "hasta que", "antes de", "después de", "para que"),
+))
+# The same with words for what happens regularly: "danach werden alle Sitzungen beendet".
+_OR_HABITUAL = _WITHOUT_TIME | {"wird", "werden", "会", "會"}
 
 
-class Bound(NamedTuple):
-    """A number to reach, or to stay below, such as "at least 90 %" or "under 300 kB".
+class _Opening:
+    """The opening of a reply, after its last announcement.
 
     Attributes:
-        unit: "%", "s" or "kB".
-        least: the number is to be reached.
+        begin: where the first sentence begins that is neither a heading nor bare.
+        bare: a word before it that is a sentence and says that the work is done: "Done.", "Deployed.", "搞定了".
     """
 
-    amount: float
-    unit: str
-    least: bool
+    def __init__(self, reply: Reply, objections: Objections) -> None:
+        self._reply, self._scope, self._prose = reply, reply.scope, reply.reading.prose
+        self._objections = objections
+        self.bare: Hit | None = None
+        self.begin = self._first(announcement_end(reply))
 
-    def find_in(self, text: str, span: Span) -> tuple[Span, bool] | None:
-        """Find the first number of this unit in a span of a text in lower case.
+    def reports_in(self, span: Span) -> Iterator[Hit]:
+        """Yield what a span reports as done, or as the state now."""
+        changed = self._within("changed", span)
+        return filter(self._counts, chain(self._past, changed, self._news(span), self._stated(span)))
 
-        Returns:
-            Its span, and whether it meets the bound.
+    @cached_property
+    def report(self) -> Hit | None:
+        """The report in the first sentence: "Added …", "I've added …", "The page now …", "The error is fixed"."""
+        span = self.sentence
+        if any(hit.name.startswith(_FINDINGS) for hit in self._within("ongoing", (self.begin, self.begin + _BARE))):
+            return None
+        changed = (
+            hit
+            for hit in self._within("changed", span)
+            if _OPENS.match(self._prose, self.begin, hit.start) or is_stated(self._prose, hit)
+        )
+        return next(filter(self._counts, chain(changed, self._past, self._news(span), self._stated(span))), None)
+
+    def plain_statement(self) -> Hit | None:
+        """Return the first sentence if it says how things are, in whatever words.
+
+        It may use the words of the task, unless it says what is wanted.
         """
-        for found in _AMOUNTS.finditer(text, *span):
-            unit, amount = _measured(found[1], found[2])
-            if unit == self.unit:
-                return found.span(), amount >= self.amount if self.least else amount <= self.amount
-        return None
+        span = self.sentence
+        said, scope = self._reply.reading.text[slice(*span)], self._scope
+        if _is_short(said):
+            return None
+        if any(hit.name not in _OR_HABITUAL for hit in scope.within("future", span)[:_LOOKED_AT]):
+            return None
+        if scope.has(_ANY_NOT_PLAIN):
+            saying = self._state_clause(span)
+            if any(scope.within(role, saying if role in _PROOFS else span) for role in _NOT_PLAIN):
+                return None
+        if scope.within("regarded", (self.begin, self.begin + _BARE)):
+            return None
+        if any(is_check_verdict(self._reply, hit) for hit in self._within("passes", span)):
+            return None
+        proviso = next(iter(scope.within("proviso", span)), None)  # "Until …"
+        if proviso and proviso.name != "if" and not self._prose[span[0] : proviso.start].strip(" *_#>-"):
+            return None
+        whole, wanted = Hit("opening", *span), bool(scope.within("wanted", span))
+        return None if self._objections.against(whole, echoes=wanted) else whole
+
+    def _state_clause(self, span: Span) -> Span:
+        """Return the part of a sentence that says how things are: up to the colon before its proof."""
+        proofs = self._scope.within("verified", span)
+        clause = _STATE_CLAUSE.match(self._prose, *span) if proofs else None
+        return clause.span() if clause and clause.end() <= proofs[0].start else span
+
+    @property
+    def sentence(self) -> Span:
+        """The span of the first sentence."""
+        return self.begin, self._reply.reading.sentence(self.begin)[1]
+
+    def _first(self, begin: int) -> int:
+        for _ in range(_SKIPPED):
+            begin = len(self._prose) - len(self._prose[begin:].lstrip())
+            if begin >= len(self._prose):
+                break
+            end = self._reply.reading.sentence(begin)[1]
+            if not (self._reply.reading.in_heading(begin) or self._is_bare(begin, end)):
+                break
+            begin = end
+        return begin
+
+    def _is_bare(self, begin: int, end: int) -> bool:
+        """Return True if a sentence has a word or two; keep it if it says that the work is done."""
+        if end - begin > _BARE:
+            return False
+        span = begin, end
+        words = _WORD.findall(self._prose[slice(*span)])
+        for hit in (*self._within("keyword", span), *self._within("changed", span)):
+            if words == _WORD.findall(self._prose[hit.start : hit.end]):
+                self.bare = Hit("opening", hit.start, hit.end)
+                return True
+        return _is_short(self._reply.reading.text[slice(*span)])
+
+    @cached_property
+    def _past(self) -> Sequence[Hit]:
+        """The verb in the past that opens the reply, unless it means looking or trying."""
+        found = _PAST.match(self._prose, self.begin)
+        if found is None or self._within("regarded", found.span()):
+            return ()
+        return (Hit(found[1], found.start(1), found.end(1)),)
+
+    def _stated(self, span: Span) -> Iterator[Hit]:
+        """Yield states: "is fixed", "is gone"."""
+        hits = (*self._within("closed", span), *self._within("stands", span))
+        return (hit for hit in hits if is_stated(self._prose, hit))
+
+    def _news(self, span: Span) -> Iterator[Hit]:
+        """Yield what is so now, except passing checks."""
+        for hit in self._within("news", span):
+            sentence = self._objections.sentence(hit)
+            if not (self._scope.within("verified", sentence) or _OF_ITSELF.match(self._prose, sentence[0])):
+                yield hit
+
+    def _within(self, role: Role, span: Span) -> Sequence[Hit]:
+        return self._scope.within(role, span)[:_LOOKED_AT]
+
+    def _counts(self, hit: Hit) -> bool:
+        return not (self._reply.reading.in_heading(hit.start) or self._objections.against(hit))
 
 
-@lru_cache(maxsize=8)
-def bound_of(task: str) -> Bound | None:
-    """Return the bound that the beginning of a task sets; None if it sets none or several."""
-    title = task[:_TARGET].lower()
-    bounds: set[Bound] = set()
-    for least, before, behind in ((True, _LEAST, _MORE), (False, _MOST, _LESS)):
-        amounts = (each for each in _AMOUNTS.finditer(title) if behind.match(title, each.end()))
-        for found in (*before.finditer(title), *amounts):
-            unit, amount = _measured(found[1], found[2])
-            bounds.add(Bound(amount, unit, least))
-    return bounds.pop() if len(bounds) == 1 else None
-
-
-def _measured(number: str, name: str) -> tuple[str, float]:
-    """Convert to the base unit. A comma before three digits separates thousands."""
-    unit, factor = _UNITS[name]
-    whole, mark, rest = number.replace(",", ".").partition(".")
-    thousands = "," in number and len(rest) == 3
-    return unit, float(whole + rest if thousands else whole + mark + rest) * factor
+def _is_short(said: str) -> bool:
+    """Return True if a sentence has a word or two."""
+    return said.isascii() and len(list(islice(_WORD.finditer(said), _PLAIN))) < _PLAIN
 
 
 _SHORT, _LONG = 20, 20_000  # characters of a reply that can be an account
@@ -115,7 +197,6 @@ _BRIEF = 40  # fewest characters of an answer to a task
 _GOES_ON = 30  # fewest characters after "Done." that describe the result
 _LEAD = 700  # characters in which a reply says what it is about
 _END = 300  # characters of the end, in which nothing is asked
-_LOOKED_AT = 12  # doubts that are examined
 _THIRD = 1 / 3  # share of the title's words that belong to its number; the others say which number
 _OF_STATUS = ("exit_signal", "status_blocked")  # signals of the status block, not of words
 _SHARES: tuple[Role, ...] = ("part", "pieced", "following")
@@ -196,7 +277,7 @@ class _Account:
     def __init__(self, reply: Reply) -> None:
         self._reply, self._scope, self._prose = reply, reply.scope, reply.reading.prose
         self._objections = Objections.of(reply)
-        self._opening = Opening(reply, self._objections)
+        self._opening = _Opening(reply, self._objections)
         self._task = task_of(reply.context.task)
         begin = self._opening.begin
         self._whole, self._lead = (begin, len(self._prose)), (begin, begin + _LEAD)
@@ -321,7 +402,8 @@ class _Account:
         if prose.rstrip(".!*_").endswith(_TO_COME):
             return False
         last = self._reply.reading.sentence(len(prose) - 1)
-        ahead = [*scope.within("unable", last), *(hit for hit in scope.within("future", last) if is_to_come(hit))]
+        future = (hit for hit in scope.within("future", last) if hit.name not in _WITHOUT_TIME)
+        ahead = [*scope.within("unable", last), *future]
         agents = any(not _THAT.search(prose, last[0], hit.start) for hit in ahead[:_LOOKED_AT])
         return not (agents or _ON.match(prose, last[0]))
 

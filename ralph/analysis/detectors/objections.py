@@ -12,7 +12,7 @@ from ralph.analysis.text import Span, has_digit
 from ralph.analysis.vocabulary import Hit, Scope
 from ralph.system.text import pattern
 
-__all__ = ["IDENTIFIER", "NUMBERS", "ORDINALS", "Objections", "Task", "number_of", "task_of"]
+__all__ = ["IDENTIFIER", "NUMBERS", "ORDINALS", "Objections", "Task", "is_check_verdict", "number_of", "task_of"]
 
 _READ, _TITLE = 20_000, 200  # characters of the task, and of its title, that are read
 _WORD = pattern(r"[a-z0-9']+|[\u3400-\u9fff]")
@@ -407,3 +407,25 @@ class Objections:
         if found and not (self.scope.before("all", found, 6) or self.scope.before("everything", found, 3)):
             return found
         return self.scope.after("preparation", hit, 1)
+
+
+_COMMAND = pattern(r"\b(?:build|tests?|lint|tsc|checks?|compile|make|pytest|vet|clippy|mypy|ruff|eslint|verify)\b")
+_CALL = pattern(r"[a-z][\w./-]{1,30}\s\S")  # A command with an argument, whatever its name.
+_CHECK_REACH = 100
+_VERDICT_REACH = 8
+
+
+def is_check_verdict(reply: Reply, verdict: Hit) -> bool:
+    """Return True if a verdict is one on a check: "the build passes", "Lint: clean", "`npm test` passes"."""
+    scope, reading = reply.scope, reply.reading
+    if scope.before("check", verdict, _VERDICT_REACH):
+        return True
+    begin = max(reading.sentence(verdict.start)[0], verdict.start - _CHECK_REACH)
+    for check in scope.within("check", (begin, verdict.start))[-1:]:
+        label = reading.prose[check.end : verdict.start].lstrip(" *_")
+        return label.startswith((":", "：")) and len(label.split()) <= _VERDICT_REACH
+    code, mark, between = reading.text[begin : verdict.start].rpartition("`")
+    if not mark or len(between.split()) > 2:
+        return False
+    command = code.rpartition("`")[2]
+    return bool(_COMMAND.search(command) or _CALL.match(command))

@@ -10,11 +10,13 @@
 | of as many things as the task names | the task is "the 60 samples", and the reply has 20 of the 60 |
 | of the pieces that the task names | the task is "S-1 to S-6", and S-6 is not named |
 
-A share that the task itself names ("session 3 of 5") is the whole.
+A share that the task itself names ("session 3 of 5") is the whole. A task may set a bound ("below 300 kB").
 """
 
 import re
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
+from typing import NamedTuple
 
 from ralph.analysis.detectors.activity import announcement_end
 from ralph.analysis.detectors.claims import relevant_hits
@@ -26,7 +28,7 @@ from ralph.analysis.vocabulary import Scope
 from ralph.system.text import pattern
 from ralph.types.plan import TaskPlan, parse_plan
 
-__all__ = ["detect_boxes", "detect_percentages", "detect_shares"]
+__all__ = ["Bound", "bound_of", "detect_boxes", "detect_percentages", "detect_shares"]
 
 _BOXES = ("[ ]", "[x]", "[X]")
 # After an open box these say that it will stay open.
@@ -262,3 +264,78 @@ def _shares_of_number(reply: Reply) -> Iterator[Span]:
         counted = found[2] in reply.context.task.lower()
         if not (counted and task.is_named(prose[slice(*reply.reading.sentence(found.start()))])):
             yield found.span()
+
+
+_TARGET = 200  # characters of a task in which its number is sought
+# The base unit of each unit, and the factor.
+_UNITS = {
+    **dict.fromkeys(("%", "％", "percent", "prozent"), ("%", 1.0)),
+    **dict.fromkeys(("ms", "milliseconds", "毫秒"), ("s", 0.001)),
+    **dict.fromkeys(("s", "sec", "second", "seconds", "segundos", "sekunden", "秒"), ("s", 1.0)),
+    **dict.fromkeys(("min", "minute", "minutes", "minutos", "minuten", "分钟", "分鐘"), ("s", 60.0)),
+    **dict.fromkeys(("kb", "kib"), ("kB", 1.0)),
+    **dict.fromkeys(("mb", "mib"), ("kB", 1000.0)),
+    **dict.fromkeys(("gb", "gib"), ("kB", 1_000_000.0)),
+}
+_NAMES = "|".join(sorted(_UNITS, key=len, reverse=True))
+_AMOUNT = rf"(\d(?<![\w.,]\d)\d{{0,8}}(?:[.,]\d{{1,3}})?) ?({_NAMES})(?![a-z])"
+_AMOUNTS = pattern(_AMOUNT)
+_LEAST = pattern(
+    r"(?:\b(?:at least|above|over|more than|reach(?:es)?|mindestens|über|al menos|más de)|>=?|≥"
+    rf"|至少|达到|達到|超过|超過) {{0,2}}{_AMOUNT}"
+)
+_MOST = pattern(
+    r"(?:\b(?:below|under|less than|at most|within|no more than|unter|höchstens|weniger als|menos de|por debajo de)"
+    rf"|<=?|≤|不超过|不超過|低于|低於|小于|小於|少于|少於) {{0,2}}{_AMOUNT}"
+)
+# These follow a number and say which way it is meant.
+_MORE, _LESS = (
+    pattern(r" (?:or (?:more|higher|better)|o más|oder mehr)|以上"),
+    pattern(r" or (?:less|lower)|以[内內下]"),
+)
+
+
+class Bound(NamedTuple):
+    """A number to reach, or to stay below, such as "at least 90 %" or "under 300 kB".
+
+    Attributes:
+        unit: "%", "s" or "kB".
+        least: the number is to be reached.
+    """
+
+    amount: float
+    unit: str
+    least: bool
+
+    def find_in(self, text: str, span: Span) -> tuple[Span, bool] | None:
+        """Find the first number of this unit in a span of a text in lower case.
+
+        Returns:
+            Its span, and whether it meets the bound.
+        """
+        for found in _AMOUNTS.finditer(text, *span):
+            unit, amount = _measured(found[1], found[2])
+            if unit == self.unit:
+                return found.span(), amount >= self.amount if self.least else amount <= self.amount
+        return None
+
+
+@lru_cache(maxsize=8)
+def bound_of(task: str) -> Bound | None:
+    """Return the bound that the beginning of a task sets; None if it sets none or several."""
+    title = task[:_TARGET].lower()
+    bounds: set[Bound] = set()
+    for least, before, behind in ((True, _LEAST, _MORE), (False, _MOST, _LESS)):
+        amounts = (each for each in _AMOUNTS.finditer(title) if behind.match(title, each.end()))
+        for found in (*before.finditer(title), *amounts):
+            unit, amount = _measured(found[1], found[2])
+            bounds.add(Bound(amount, unit, least))
+    return bounds.pop() if len(bounds) == 1 else None
+
+
+def _measured(number: str, name: str) -> tuple[str, float]:
+    """Convert to the base unit. A comma before three digits separates thousands."""
+    unit, factor = _UNITS[name]
+    whole, mark, rest = number.replace(",", ".").partition(".")
+    thousands = "," in number and len(rest) == 3
+    return unit, float(whole + rest if thousands else whole + mark + rest) * factor

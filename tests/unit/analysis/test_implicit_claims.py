@@ -3,7 +3,7 @@
 import pytest
 
 from ralph.analysis import analyze_text
-from ralph.analysis.detectors.implicit_claims import Bound, bound_of
+from ralph.analysis.detectors.progress import Bound, bound_of
 
 TASK = "STORY-12: As a shopper, I want to save items for later so that I can buy them another day."
 
