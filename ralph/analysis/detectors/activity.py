@@ -154,13 +154,12 @@ def detect_work(reply: Reply) -> Iterable[Signal]:
     scope = reply.scope
     work = scope.of("work")[:_WORK_LOOKED_AT]
     done = (hit for hit in work if not (scope.negated(hit) or scope.before("future", hit, 4)))
-    for hits, kind, why in (
-        (done, "work", "Reports work."),
-        (scope.of("ongoing"), "ongoing", "Reports work in progress."),
-        (scope.of("more"), "more_to_come", "Names further work."),
-    ):
-        for hit in islice(hits, _WORK_REPORTED):
-            yield Signal.at(hit, kind, 0, why, state="progress")
+    for hit in islice(done, _WORK_REPORTED):
+        yield Signal.at(hit, "work", 0, "Reports work.", state="progress")
+    for hit in scope.of("ongoing")[:_WORK_REPORTED]:
+        yield Signal.at(hit, "ongoing", 0, "Reports work in progress.", state="progress")
+    for hit in scope.of("more")[:_WORK_REPORTED]:
+        yield Signal.at(hit, "more_to_come", 0, "Names further work.", state="progress")
 
 
 _IDLE_LOOKED_AT = 20
