@@ -6,10 +6,8 @@ Facts (`commit`) are stored before they are published. Messages and tool calls (
 While the store cannot be written (a full disk, a lock, a lost connection), nothing is lost and the run waits: commits
 block until the store can be written, viewers see a pause, and the user's request to stop ends the waiting.
 
-The dispatcher calls the observers of a run and asks those that may veto; none can break the run. A hook that raises, or
-takes longer than ten seconds, is counted, skipped and logged; the traceback is logged only the first time. A hook that
-took too long gets no more events of that iteration, so that a hanging one delays it by its limit and no more; after
-three such iterations it gets no more events. An answer that does not come in time is no veto.
+The dispatcher calls the observers of a run and asks those that may veto; none can break the run. `ralph.hooks` says
+what becomes of one that raises or is slow. The log has the traceback of its first failure alone.
 """
 
 import logging
@@ -293,15 +291,9 @@ class Dispatcher:
                 if (method := _own(hooks, name)) is not None:
                     await self._call(hooks, name, method, event, event.iteration)
 
-    async def before_iteration(self, due: IterationDue) -> list[Objection]:
-        """Return the vetoes against the next iteration."""
-        return await self._ask("before_iteration", due)
-
-    async def before_completion(self, due: CompletionDue) -> list[Objection]:
-        """Return the vetoes against a claim of completion."""
-        return await self._ask("before_completion", due)
-
-    async def _ask(self, name: str, due: IterationDue | CompletionDue) -> list[Objection]:
+    async def ask(self, due: IterationDue) -> list[Objection]:
+        """Return the vetoes against the next iteration, or against a claim of completion."""
+        name = "before_completion" if isinstance(due, CompletionDue) else "before_iteration"
         objections: list[Objection] = []
         for hooks in tuple(self._hooks):
             if (method := _own(hooks, name)) is None:

@@ -113,8 +113,7 @@ class ActiveRun:
         mark = self.record.fingerprint or (self.before.fingerprint if self.before else None)
         checkpoint = self.record.checkpoint or self.checkpoint
         self.record = evolve(self.record, fingerprint=mark, checkpoint=checkpoint)
-        known = {"baseline": mark, "fingerprints": ((mark,),) if mark else ()}
-        self.state = evolve(self.state, **known)
+        self.state = evolve(self.state, baseline=mark, fingerprints=((mark,),) if mark else ())
 
     def stamp(self, at: datetime, *, iteration: int | None = None) -> dict[str, Any]:
         """Return the fields that every event of the current iteration has."""
@@ -235,7 +234,7 @@ async def _vetoed(
     )
     objections: list[Objection] = []
     with run.stop.watched():
-        objections = await run.log.dispatcher.before_completion(due)
+        objections = await run.log.dispatcher.ask(due)
     vetoes = [
         Verdict(verifier=f"veto of {hook}", passed=False, output=(why := parts.redactor(reason)), signature=why[:200])
         for hook, reason in objections

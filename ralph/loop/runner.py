@@ -439,7 +439,7 @@ class Runner:
         due = IterationDue(**run.stamp(self._parts.clock.now()), task=run.record.task, workspace=run.record.workspace)
         vetoes: list[Objection] = []
         with run.stop.watched():
-            vetoes = await run.log.dispatcher.before_iteration(due)
+            vetoes = await run.log.dispatcher.ask(due)
         if vetoes:
             why = "; ".join(f"{hook}: {reason}" for hook, reason in vetoes)
             reason = self._parts.redactor(f"iteration {due.iteration} was vetoed by {why}")

@@ -114,7 +114,7 @@ class SaysNo(Hooks):
 async def test_a_veto_is_an_explicit_value_and_who_fails_to_give_it_has_none() -> None:
     told: list[str] = []
     dispatcher = Dispatcher([Raises(), Sleeps(), Exits(), Unreadable(), SaysNo(), SeenEvents(), Vetoes()], told.append)
-    assert await dispatcher.before_iteration(DUE) == [Objection("Vetoes", "not number 3")]
+    assert await dispatcher.ask(DUE) == [Objection("Vetoes", "not number 3")]
     assert dispatcher.vetoes == {"Vetoes": 1}
     assert set(dispatcher.failures) == {f"{name}.before_iteration" for name in ("Raises", "Sleeps", "Exits", "SaysNo")}
     assert any("which is not a Veto" in text for text in told)
@@ -125,7 +125,7 @@ async def test_who_only_observes_has_no_say_and_is_not_asked() -> None:
         run_id="r", iteration=1, at=AT, task="t", workspace=None, text="done", claim=Claim(reason="it says so")
     )
     dispatcher = Dispatcher([Hangs(), SeenEvents(), Vetoes()], print)
-    assert await dispatcher.before_completion(due) == []
+    assert await dispatcher.ask(due) == []
     assert not dispatcher.failures
 
 
