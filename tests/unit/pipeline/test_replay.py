@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ralph.cli.replay_report import as_json
+from ralph.cli.replay_report import replayed_json
 from ralph.cli.replay_sources import Line
 from ralph.decision.limits import Limits
 from ralph.pipeline.evaluate import Rules
@@ -259,4 +259,4 @@ def test_whatever_a_line_holds_it_is_a_pass_or_a_complaint(lines: list[dict[str,
     made = {step.index for step in result.steps}
     assert len(made) + result.skipped + result.saved == len(passes)
     assert result.stopped_at is None or result.stopped_at == max(made)
-    assert json.dumps(as_json(result), allow_nan=False)
+    assert json.dumps(replayed_json(result), allow_nan=False)
