@@ -418,16 +418,21 @@ _WHOLE_CLAIMED: Sequence[_Kind] = [
     *_ANY_REPLY,
     ("next_piece", frozenset({"following", "open", "begin"}), _OpenWork.next_pieces, "Other work follows."),
 ]
-_STEPS: _Kind = ("next_steps", frozenset({"later"}), _OpenWork.next_steps, "Further steps follow.")
-_GROUNDWORK: _Kind = ("unfinished", frozenset({"groundwork"}), _OpenWork.groundwork, "It is about preparations.")
-_PARTS: _Kind = ("part_claim", frozenset({"finished"}), _OpenWork.parts, "Only a part is reported as complete.")
-_SHARES: _Kind = (
-    *("share", frozenset(_SHARE_ROLES), _OpenWork.shares),
-    "It reports one piece of the work and mentions others.",
-)
+_STEPS: Sequence[_Kind] = [("next_steps", frozenset({"later"}), _OpenWork.next_steps, "Further steps follow.")]
+_PARTS: Sequence[_Kind] = [
+    ("part_claim", frozenset({"finished"}), _OpenWork.parts, "Only a part is reported as complete."),
+]
 # For a reply that does not claim the whole of its task, which is not a single item by its name.
-_WHOLE_NOT_CLAIMED: Sequence[_Kind] = [*_WHOLE_CLAIMED, _STEPS, _GROUNDWORK, _PARTS]
-_NO_TASK: Sequence[_Kind] = [*_WHOLE_CLAIMED, _STEPS, _PARTS, _SHARES]  # for any other reply without a task
+_WHOLE_NOT_CLAIMED: Sequence[_Kind] = [
+    *(*_WHOLE_CLAIMED, *_STEPS),
+    ("unfinished", frozenset({"groundwork"}), _OpenWork.groundwork, "It is about preparations."),
+    *_PARTS,
+]
+# For any other reply without a task.
+_NO_TASK: Sequence[_Kind] = [
+    *(*_WHOLE_CLAIMED, *_STEPS, *_PARTS),
+    ("share", frozenset(_SHARE_ROLES), _OpenWork.shares, "It reports one piece of the work and mentions others."),
+]
 _AHEAD: frozenset[Role] = frozenset({"open", "begin"})
 _PIECES: frozenset[Role] = frozenset({"goal", "stage"})
 # Without one of these roles nothing is left; the others say so only beside a piece of the work.
