@@ -26,7 +26,7 @@ from ralph.system.text import one_line, storable
 from ralph.types import evolve
 from ralph.types.output import Output
 from ralph.types.plan import PlanState, compare, parse_plan
-from ralph.watch.terminal import print_rows
+from ralph.watch.terminal import print_rows, print_text
 
 __all__ = ["Question", "Ruling", "analyze", "judge"]
 
@@ -187,8 +187,6 @@ def _answers(name: str, strategy: Strategy) -> Iterator[dict[str, Any]]:
 
 
 def _print(question: Question, ruling: Ruling) -> None:
-    from rich.text import Text
-
     out, analysis = console(), ruling.analysis
     metrics, stuck = analysis.metrics, analysis.stuck
     rows: Sequence[tuple[str, str]] = (
@@ -201,10 +199,10 @@ def _print(question: Question, ruling: Ruling) -> None:
         ("stuck", "; ".join(stuck.repeated_patterns) if stuck.detected else ""),
         *(("warning", warning) for warning in analysis.warnings),
     )
-    print_rows(out, ((Text(label, style="dim"), Text(one_line(text, 400))) for label, text in rows if text), width=9)
+    print_rows(out, ((label, one_line(text, 400)) for label, text in rows if text), width=9)
     if out.is_terminal and question.text.strip():
         out.print()
         out.print(marked(question.text, analysis.evidence))
     if evidence := (*analysis.evidence, *stuck.evidence):
-        out.print(Text("\nevidence", style="bold"))
+        print_text(out, "\nevidence", style="bold")
         print_evidence(out, evidence)

@@ -11,7 +11,7 @@ from ralph.cli.options import AsJson, RunId, StoreName
 from ralph.cli.output import console, print_json, print_paragraph, when
 from ralph.errors import UsageError
 from ralph.system.text import one_line
-from ralph.watch.terminal import BREAKER_SIGNS, sign
+from ralph.watch.terminal import BREAKER_SIGNS, print_text, sign
 
 if TYPE_CHECKING:
     from ralph.decision.breaker import BreakerState
@@ -112,13 +112,11 @@ async def _reset(store: "Store", run: "RunRecord") -> "BreakerState":
 
 
 def _print(run: "RunRecord", state: "BreakerState", history: "list[BreakerChanged]") -> None:
-    from rich.text import Text
-
     out = console()
     warns = state.state == "closed" and state.warning
     mark = sign(out, BREAKER_SIGNS["warning" if warns else state.state])
     word = f"{state.state.replace('_', ' ')}{', and warns' if warns else ''}"
-    out.print(Text(f"{mark} {word}", style="bold"), Text(f"(run {run.id})", style="dim"))
+    print_text(out, (f"{mark} {word}", "bold"), " ", (f"(run {run.id})", "dim"))
     rows: list[tuple[str, Any]] = [
         ("reason", one_line(state.reason)),
         ("without progress", state.no_progress),
@@ -128,9 +126,9 @@ def _print(run: "RunRecord", state: "BreakerState", history: "list[BreakerChange
     ]
     for label, value in rows:
         if value not in {"", 0, "0 times"}:
-            out.print(Text.assemble((f"  {label:<17}", "dim"), str(value)))
+            print_text(out, (f"  {label:<17}", "dim"), str(value))
     for event in history:
         warned = " with a warning" if event.breaker.warning else ""
         change = f"{event.before} → {event.breaker.state}{warned}".replace("_", " ")
         why = f": {one_line(event.breaker.reason)}" if event.breaker.reason else ""
-        out.print(Text.assemble((f"  {when(event.at)}  ", "dim"), f"after iteration {event.iteration}: {change}{why}"))
+        print_text(out, (f"  {when(event.at)}  ", "dim"), f"after iteration {event.iteration}: {change}{why}")

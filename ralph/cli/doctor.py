@@ -10,7 +10,7 @@ from ralph.cli.options import AsJson, Folder, StoreName
 from ralph.cli.output import console, print_json
 from ralph.errors import RalphError, UsageError, in_words, naming_store
 from ralph.system.text import Redactor, one_line
-from ralph.watch.terminal import sign
+from ralph.watch.terminal import print_text, sign
 
 if TYPE_CHECKING:
     from ralph.executors.copilot.doctor import Finding
@@ -201,16 +201,14 @@ def _workspace(folder: Path, settings: "Settings") -> "list[Finding]":
 
 
 def _print(found: "Sequence[Finding]", code: int) -> None:
-    from rich.text import Text
-
     out = console()
     for finding in found:
         required = finding.name in _EXECUTOR_CHECKS | _REQUIRED_CHECKS
         mark, style = ("✓", "green") if finding.ok else ("✗", "red") if required else ("!", "yellow")
         mark = mark if mark == "!" else sign(out, mark)
-        out.print(Text.assemble((f"{mark} {finding.name:<19}", style), one_line(finding.detail, 400)))
+        print_text(out, (f"{mark} {finding.name:<19}", style), one_line(finding.detail, 400))
         if finding.remedy:
-            out.print(Text(f"{'':<21}{one_line(finding.remedy, 400)}", style="dim"))
+            print_text(out, f"{'':<21}{one_line(finding.remedy, 400)}", style="dim")
     ends = {0: "A run can work here.", 2: "A run cannot work here yet.", 6: "No executor can work here yet."}
     ends |= {0: _UNSEEN_LOGIN} if any(finding.name == "login" and not finding.ok for finding in found) else {}
-    out.print(Text(f"\n{ends[code]}", style="bold"))
+    print_text(out, f"\n{ends[code]}", style="bold")

@@ -8,7 +8,7 @@ from ralph.analysis.result import Evidence
 from ralph.cli.output import console
 from ralph.system.text import one_line, printable
 from ralph.types import evolve
-from ralph.watch.terminal import print_rows, sign
+from ralph.watch.terminal import print_rows, print_text, sign
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -50,15 +50,15 @@ def print_evidence(out: "Console", evidence: Iterable[Evidence]) -> None:
 
     counted = Counter(evolve(piece, start=0, end=0) for piece in evidence)
     pieces = sorted(counted, key=lambda piece: -abs(piece.weight))
-    rows: list[tuple[Text, Text]] = []
+    rows: list[tuple[Text, str]] = []
     for piece in pieces[:_LISTED]:
         quoted = f"“{one_line(piece.text, 60)}” " if piece.text else ""
         times = f" ({counted[piece]} times)" if counted[piece] > 1 else ""
         label = Text.assemble((f"  {piece.weight:+5g}  ", _colour(piece)), (piece.signal, "dim"))
-        rows.append((label, Text(f"{quoted}{one_line(piece.why)}{times}")))
+        rows.append((label, f"{quoted}{one_line(piece.why)}{times}"))
     print_rows(out, rows, width=_LABEL)
     if len(pieces) > _LISTED:
-        out.print(Text(f"  … {len(pieces) - _LISTED} more", style="dim"))
+        print_text(out, f"  … {len(pieces) - _LISTED} more", style="dim")
 
 
 def _colour(piece: Evidence) -> str:
@@ -71,10 +71,10 @@ def print_chain(stages: "Sequence[Stage]") -> None:
 
     out = console()
     for number, stage in enumerate(stages, start=1):
-        rows = [(Text(f"{number:>2} {stage.name}", style="bold"), Text(one_line(stage.conclusion, 400)))]
+        rows = [(Text(f"{number:>2} {stage.name}", style="bold"), one_line(stage.conclusion, 400))]
         for line in stage.lines:
             mark, style = _SIGNS[line.mark]
-            rows.append((Text(f"{sign(out, mark):>{_STAGE}}", style=style), Text(one_line(line.text, 300))))
+            rows.append((Text(f"{sign(out, mark):>{_STAGE}}", style=style), one_line(line.text, 300)))
         print_rows(out, rows, width=_STAGE)
 
 

@@ -9,7 +9,7 @@ from ralph.pipeline.evaluate import Rules
 from ralph.pipeline.replay import Pass, Replay, Replayed, Step
 from ralph.records.record import RunRecord
 from ralph.system.text import one_line
-from ralph.watch.terminal import STOP_SIGNS, evidence_text, print_rows, sign
+from ralph.watch.terminal import STOP_SIGNS, evidence_text, print_rows, print_text, sign
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -85,19 +85,17 @@ def print_replays(console: "Console", runs: Sequence[Sequence[Replayed]], overri
         runs: the results of each; a second one is that without the overrides.
         overrides: as they were given; empty without any.
     """
-    from rich.text import Text
-
     if not runs:
         console.print("There is no pass to replay.")
         return
     if overrides:
-        console.print(Text(f"with {one_line(overrides, 400)}\n", style="bold"))
+        print_text(console, f"with {one_line(overrides, 400)}\n", style="bold")
     for number, (result, *others) in enumerate(runs):
         if number:
             console.print()
         _print_run(console, result, others[0] if others else None)
     if len(runs) > 1:
-        console.print(Text(f"\n{_together(first for first, *_ in runs)}", style="bold"))
+        print_text(console, f"\n{_together(first for first, *_ in runs)}", style="bold")
         rows = _sums([first for first, *_ in runs])
         if others := [second for _, second in (each for each in runs if len(each) > 1)]:
             rows.append(("without", "; ".join(f"{label} {text}" for label, text in _sums(others))))
@@ -105,13 +103,11 @@ def print_replays(console: "Console", runs: Sequence[Sequence[Replayed]], overri
 
 
 def _print_run(console: "Console", result: Replayed, without: Replayed | None) -> None:
-    from rich.text import Text
-
     stopped = result.stopped_at is not None
     mark = sign(console, STOP_SIGNS.get(result.stop_reason or "", "✗") if stopped else "→")
     colour = "green" if result.stop_reason == "completed" else "red" if stopped else "none"
-    title = Text(f"{mark} {one_line(result.run or 'the run', 60)}", style=f"bold {colour}")
-    console.print(title.append(f"  {_ending(result)}", style="not bold"))
+    title = f"{mark} {one_line(result.run or 'the run', 60)}"
+    print_text(console, title, (f"  {_ending(result)}", "not bold"), style=f"bold {colour}")
     rows = [*_reasons(result), *_on_the_way(result), *_account(result)]
     if without is not None:
         rows.append(("without", _difference(result, without)))
@@ -222,6 +218,4 @@ def _dollars(cost: float) -> str:
 
 
 def _print_rows(console: "Console", rows: Iterable[Row]) -> None:
-    from rich.text import Text
-
-    print_rows(console, ((Text(f"  {label}", style="dim"), Text(text)) for label, text in rows), width=13)
+    print_rows(console, ((f"  {label}", text) for label, text in rows), width=13)

@@ -8,8 +8,8 @@ from ralph.cli.lookup import find_iteration, opened_run, run_state, store_option
 from ralph.cli.options import AsJson, RunId, StoreName
 from ralph.cli.output import console, print_json, print_json_list, when
 from ralph.errors import UsageError, naming_store
-from ralph.system.text import one_line, printable
-from ralph.watch.terminal import clipped, evidence_text
+from ralph.system.text import duration, one_line, printable
+from ralph.watch.terminal import clipped, evidence_text, print_text
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -80,13 +80,11 @@ async def _print_run(
     out: "Console", run: "RunRecord", iterations: "AsyncIterator[IterationRecord]", store: str
 ) -> None:
     """Print a run; `store` is the `--store` option for suggested commands."""
-    from rich.text import Text
-
-    out.print(Text(f"run {run.id}", style="bold"))
-    out.print(Text.assemble(("  task        ", "dim"), clipped(run.task, 6)))
+    print_text(out, f"run {run.id}", style="bold")
+    print_text(out, ("  task        ", "dim"), clipped(run.task, 6))
     if run.workspace:
-        out.print(Text.assemble(("  in          ", "dim"), one_line(run.workspace)))
-    out.print(Text.assemble(("  started     ", "dim"), when(run.started_at)))
+        print_text(out, ("  in          ", "dim"), one_line(run.workspace))
+    print_text(out, ("  started     ", "dim"), when(run.started_at))
     last: IterationRecord | None = None
     verifiers: list[str] = []
     async for last in iterations:
@@ -110,8 +108,6 @@ def _print_problems(out: "Console", run: "RunRecord", store: str) -> None:
 def _print_end(
     out: "Console", run: "RunRecord", last: "IterationRecord | None", verifiers: "list[str]", store: str
 ) -> None:
-    from rich.text import Text
-
     from ralph.watch.summary import print_summary
 
     if run.state == "finished":
@@ -128,19 +124,16 @@ def _print_end(
     state = run_state(run)
     what = {"crashed": f"Its process is gone. `ralph resume{store} {run.id}` continues it.", "paused": "It waits."}
     out.print()
-    out.print(Text(f"{state.capitalize()}. {what.get(state, 'It is running.')}", style="bold yellow"))
+    print_text(out, f"{state.capitalize()}. {what.get(state, 'It is running.')}", style="bold yellow")
 
 
 def _print_short(out: "Console", iteration: "IterationRecord") -> None:
     """Print the result of an iteration in a few lines."""
-    from rich.text import Text
-
     from ralph.records.projection import changes_text, describe, outcome_text
-    from ralph.system.text import duration
 
     who = iteration.executor or "no executor"
-    out.print(Text(f"iteration {iteration.number}", style="bold"), end="")
-    out.print(Text(f"  {who}, {duration(iteration.duration)}, {changes_text(iteration)}"))
+    did = f"  {who}, {duration(iteration.duration)}, {changes_text(iteration)}"
+    print_text(out, (f"iteration {iteration.number}", "bold"), did)
     for attempt in iteration.attempts:
         _print_field(out, "before", f"{attempt.executor}: {outcome_text(attempt.outcome)}", "yellow")
     if iteration.outcome.kind != "completed":
@@ -177,17 +170,15 @@ def _print_iteration(out: "Console", iteration: "IterationRecord") -> None:
         ("error output of the agent's program", Text(printable(iteration.diagnostics))),
     ):
         if text.plain.strip():
-            out.print(Text(f"\n{title}", style="bold"))
+            print_text(out, f"\n{title}", style="bold")
             out.print(text)
     if evidence := (*analysis.evidence, *analysis.stuck.evidence):
-        out.print(Text("\nevidence", style="bold"))
+        print_text(out, "\nevidence", style="bold")
         print_evidence(out, evidence)
 
 
 def _print_field(out: "Console", label: str, text: str, style: str = "") -> None:
-    from rich.text import Text
-
-    out.print(Text(f"  {label:<12}{text}", style=style))
+    print_text(out, f"  {label:<12}{text}", style=style)
 
 
 async def logs(*, run: RunId = "last", follow: Follow = False, as_json: AsJson = False, store: StoreName = None) -> int:

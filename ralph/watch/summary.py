@@ -10,7 +10,7 @@ from ralph.records.projection import usage_text
 from ralph.records.record import RunRecord
 from ralph.system.text import duration, one_line
 from ralph.types.output import Failed, Outcome
-from ralph.watch.terminal import STOP_SIGNS, evidence_text, print_rows, sign
+from ralph.watch.terminal import STOP_SIGNS, evidence_text, print_rows, print_text, sign
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -116,17 +116,15 @@ def print_summary(
         store: the option that names the store, such as " --store runs.db", for suggested commands.
         kept: True if the run is in a store, where such commands find it.
     """
-    from rich.text import Text
-
     done = end.stop_reason == "completed"
     colour = "green" if done and end.verified else "yellow" if done else "red"
     mark = sign(console, STOP_SIGNS.get(end.stop_reason or "", "✗"))
     console.print()
-    console.print(Text(f"{mark} {_headline(end, verifiers)}", style=f"bold {colour}"))
+    print_text(console, f"{mark} {_headline(end, verifiers)}", style=f"bold {colour}")
     rows = _rows(end, decision, outcome, endpoint=endpoint, store=store, kept=kept)
     if look_up:
         rows.append(("more", look_up))
-    print_rows(console, ((Text(f"  {label}", style="dim"), Text(text)) for label, text in rows), width=13)
+    print_rows(console, ((f"  {label}", text) for label, text in rows), width=13)
 
 
 def next_step(

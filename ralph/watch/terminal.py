@@ -12,7 +12,16 @@ if TYPE_CHECKING:
     from ralph.analysis.result import Evidence
     from ralph.watch.base import BackgroundWriter
 
-__all__ = ["BREAKER_SIGNS", "STOP_SIGNS", "clipped", "console_for", "evidence_text", "print_rows", "sign"]
+__all__ = [
+    "BREAKER_SIGNS",
+    "STOP_SIGNS",
+    "clipped",
+    "console_for",
+    "evidence_text",
+    "print_rows",
+    "print_text",
+    "sign",
+]
 
 BREAKER_SIGNS = {"closed": "○", "half_open": "◐", "open": "●", "warning": "◉"}
 STOP_SIGNS = {"completed": "✓", "cancelled": "■"}
@@ -31,15 +40,27 @@ def console_for(out: "BackgroundWriter | IO[str]") -> "Console":
     return console
 
 
-def print_rows(console: "Console", rows: "Iterable[tuple[Text, Text]]", *, width: int) -> None:
-    """Print labels of `width` characters, each with its text beside it; a terminal folds the text in its column."""
+def print_text(console: "Console", *parts: "Text | str | tuple[str, str]", style: str = "", end: str = "\n") -> None:
+    """Print a text of several parts, plain ones and ones with a style of their own; nothing in them is markup."""
+    from rich.text import Text
+
+    console.print(Text.assemble(*parts, style=style), end=end)
+
+
+def print_rows(console: "Console", rows: "Iterable[tuple[Text | str, Text | str]]", *, width: int) -> None:
+    """Print labels of `width` characters, each with its text beside it; a terminal folds the text in its column.
+
+    A label without a style of its own is dim.
+    """
     from rich.table import Table
     from rich.text import Text
 
     grid = Table.grid(padding=(0, 1, 0, 0))
     grid.add_column(width=width)
     grid.add_column(overflow="fold")
-    for label, text in rows:
+    for name, beside in rows:
+        label = Text(name, style="dim") if isinstance(name, str) else name
+        text = Text(beside) if isinstance(beside, str) else beside
         if console.soft_wrap:
             padded = label.copy()
             padded.truncate(width, pad=True)
