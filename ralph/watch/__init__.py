@@ -21,27 +21,18 @@ def open_display(name: str, *, look_up: str = "ralph show", endpoint: bool = Fal
     Raises:
         ValueError: no display has this name.
     """
+    interactive = sys.stdout.isatty() and os.environ.get("TERM", "") not in {"", "dumb", "unknown"}
     if name == "json":
-        from ralph.watch.json import JsonDisplay
-
-        return JsonDisplay(look_up=look_up, endpoint=endpoint)
-    if name == "none":
-        from ralph.watch.base import Display
-
-        return Display()
-    if _interactive() and (name == "live" or (name == "auto" and not os.environ.get("CI"))):
-        from ralph.watch.live import LiveDisplay
-
-        return LiveDisplay(look_up=look_up, endpoint=endpoint)
-    if name in {"auto", "live", "plain"}:
-        from ralph.watch.plain import PlainDisplay
-
-        return PlainDisplay(look_up=look_up, endpoint=endpoint)
-    raise ValueError(f"no display is called {name!r}")
-
-
-def _interactive() -> bool:
-    return sys.stdout.isatty() and os.environ.get("TERM", "") not in {"", "dumb", "unknown"}
+        from ralph.watch.base import JsonDisplay as Chosen
+    elif name == "none":
+        from ralph.watch.base import Display as Chosen
+    elif interactive and (name == "live" or (name == "auto" and not os.environ.get("CI"))):
+        from ralph.watch.live import LiveDisplay as Chosen
+    elif name in {"auto", "live", "plain"}:
+        from ralph.watch.plain import PlainDisplay as Chosen
+    else:
+        raise ValueError(f"no display is called {name!r}")
+    return Chosen(look_up=look_up, endpoint=endpoint)
 
 
 __getattr__, __dir__ = lazy_exports(__name__)

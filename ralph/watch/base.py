@@ -1,6 +1,7 @@
 """`Display`, the base of everything that shows a run, and the writer that keeps a slow reader from delaying the run."""
 
 import errno
+import json
 import os
 import select
 import sys
@@ -11,10 +12,10 @@ from types import TracebackType
 from typing import Self, TextIO
 
 from ralph.hooks import Hooks
-from ralph.records.events import Event
+from ralph.records.events import Diagnosed, Event, MessageReceived, MessageStreamed, ToolFinished, ToolStarted
 from ralph.system.text import SPELT_OUT
 
-__all__ = ["DISK_FULL", "BackgroundWriter", "Display"]
+__all__ = ["DISK_FULL", "BackgroundWriter", "Display", "JsonDisplay"]
 
 DISK_FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 """The numbers of the errors that mean that a disk has no room left."""
@@ -182,3 +183,19 @@ class Display(Hooks):
         if refused := self.out.refused:
             whole = f" Free some space; `ralph logs{self._store_option}` shows the whole run." if self.look_up else ""
             self.note(f"There is no room for the output: {refused.strerror}.{whole}")
+
+
+class JsonDisplay(Display):
+    """Writes each event as one line of ASCII JSON, except pieces of messages. The last line is `run_finished`.
+
+    For a reader that is 16 MB behind, it also leaves out messages and tools: `seq` has a gap there.
+    """
+
+    def show(self, event: Event) -> None:
+        left_out = isinstance(event, MessageStreamed) or (
+            self.out.full and isinstance(event, MessageReceived | ToolStarted | ToolFinished | Diagnosed)
+        )
+        if not left_out:
+            fields = event.model_dump(mode="json")
+            front = {name: fields.pop(name) for name in ("type", "run_id", "seq", "at")}
+            self.out.write(f"{json.dumps({**front, **fields})}\n")

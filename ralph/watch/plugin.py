@@ -1,13 +1,15 @@
 """The built-in displays, as a plug-in."""
 
 from collections.abc import Iterable
+from functools import partial
 from typing import TYPE_CHECKING
 
 from ralph.plugins.providers import BuildContext, Provider
 from ralph.plugins.spec import hookimpl
+from ralph.watch import open_display
 
 if TYPE_CHECKING:
-    from ralph.watch.base import Display
+    from ralph.watch import Display
 
 __all__ = ["ralph_displays"]
 
@@ -22,13 +24,8 @@ def ralph_displays() -> Iterable[Provider]:
         ("json", "each event as a JSON object"),
         ("none", "nothing"),
     ):
-        yield _kind(name, about)
+        yield Provider(name, about, partial(_display, name))
 
 
-def _kind(name: str, about: str) -> Provider:
-    def build(context: BuildContext) -> "Display":
-        from ralph.watch import open_display
-
-        return open_display(name, look_up=context.look_up, endpoint=context.endpoint)
-
-    return Provider(name, about, build)
+def _display(name: str, context: BuildContext) -> "Display":
+    return open_display(name, look_up=context.look_up, endpoint=context.endpoint)

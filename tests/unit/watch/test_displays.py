@@ -25,7 +25,7 @@ from ralph.records.events import (
 from ralph.types.output import Failed, Usage
 from ralph.types.verification import Verdict
 from ralph.watch import Display, open_display
-from ralph.watch.json import JsonDisplay
+from ralph.watch.base import JsonDisplay
 from ralph.watch.live import LiveDisplay
 from ralph.watch.plain import PlainDisplay
 
