@@ -5,21 +5,21 @@ percentage, a completion keyword, and else a neutral 50.
 """
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 from pydantic import JsonValue
 
 from ralph.analysis.result import (
     CONFIDENCE_WEIGHTS,
-    AnalysisContext,
     CompletionSignal,
     Level,
     Metrics,
     Reply,
     Signal,
     Signals,
+    Source,
 )
 from ralph.analysis.text import PrefilteredPattern, Reading
 from ralph.status import Status, StatusReport
@@ -34,7 +34,6 @@ __all__ = [
     "SURE",
     "UNSURE",
     "CompletionScore",
-    "Source",
     "agent_confidence",
     "completion_score",
     "compute_metrics",
@@ -80,8 +79,6 @@ def _count(value: JsonValue) -> int | None:
         return int(match[1])
     return 0 if isinstance(value, str) and value.strip().lower() in {"none", "nothing", "无", "無"} else None
 
-
-Source = Literal["plan", "checklist", "percentage", "keyword", "default"]
 
 NEUTRAL = 50
 DISAGREE = 20
@@ -141,9 +138,6 @@ _SPECIFIC = pattern(
     r"[.`0-9(](?:(?<=[\w-]\.)[a-z]{1,5}\b(?:\.[\w-]+)?|(?<=`)[^`\n]{1,80}`|(?<=\b[0-9])\d{0,8}\b|(?<=\w\()\))"
 )
 """The end of a file's name, code, a number, a call. It begins with one of a set of characters, to which `re` skips."""
-_FILE = pattern(r"\.(?<=[\w-]\.)[a-z]{1,5}\b(?:\.[\w-]+)?")
-_NO_FILE = "(`0123456789"
-"""What all but names of files begin with. To a single character `re` skips in a tenth of the time."""
 
 
 def expectation_level(
@@ -174,9 +168,7 @@ def output_quality(text: str) -> float:
     500 characters are worth half of it, and five names of files, numbers or pieces of code the other half.
     """
     length = min(1.0, len(text.strip()) / 500)
-    begun = text[:20_000]
-    sought = _SPECIFIC if any(map(begun.__contains__, _NO_FILE)) else _FILE
-    specific = len(list(islice(sought.finditer(begun), 5)))
+    specific = len(list(islice(_SPECIFIC.finditer(text[:20_000]), 5)))
     return 50 * length + 10 * specific
 
 
@@ -216,7 +208,7 @@ def compute_metrics(reply: Reply, work: CompletionScore, quality: float, *, repo
     errors, fatal = signals.of("error"), signals.of("fatal_error")
     sure, distinct = agent_confidence(signals, reported=reported), _distinct(errors, fatal)
     length = len(reply.output.text.strip())
-    before = _score_before(reply.context)
+    before = reply.context.past[-1].completion_score if reply.context.past else None
     progress = None if before is None else work.score - before
     return Metrics(
         completion_score=work.score,
@@ -291,12 +283,7 @@ def _tests_pass(signals: Signals) -> bool:
     """Return whether tests pass, by a run that is shown or in the agent's words."""
     if run := signals.first("test_run"):
         return run.weight > 0
-    found = signals.of("completion_keyword")
-    return bool(found) and any("test" in signal.name or "測試" in signal.name for signal in found)
-
-
-def _score_before(context: AnalysisContext) -> int | None:
-    return context.past[-1].completion_score if context.past else None
+    return any("test" in signal.name or "測試" in signal.name for signal in signals.of("completion_keyword"))
 
 
 SIGNATURES = 20
@@ -329,17 +316,11 @@ def error_signatures(reading: Reading, errors: Iterable[str] = (), failure: Fail
 
     These are error lines of the reply (those in fences too), errors from outside it, and the executor's failure.
     """
-    found: dict[str, None] = {}
-    for error in errors:
-        found[error_signature(error)] = None
+    found = [error_signature(error) for error in errors]
     if failure is not None:
-        found[failure_signature(failure)] = None
-    for line in _strong_lines(reading):
-        found[error_signature(line)] = None
-    if not found:
-        return ()
-    found.pop("", None)
-    return tuple(found)[:SIGNATURES]
+        found.append(failure_signature(failure))
+    found += [error_signature(line) for line in islice(_strong_lines(reading), _STRONG_LINES)]
+    return tuple(dict.fromkeys(signature for signature in found if signature))[:SIGNATURES]
 
 
 def failure_signature(failure: Failed) -> str:
@@ -355,8 +336,8 @@ def error_signature(error: str) -> str:
     return text.strip(" .:,;-")[:_LENGTH]
 
 
-def _strong_lines(reading: Reading) -> Iterable[str]:
-    after = count = 0
+def _strong_lines(reading: Reading) -> Iterator[str]:
+    after = 0
     for match in _STRONG.finditer(reading.lower):
         if match.start() < after:
             continue
@@ -364,6 +345,3 @@ def _strong_lines(reading: Reading) -> Iterable[str]:
         end = reading.lower.find("\n", match.end(), match.end() + _LINE)
         after = end if end >= 0 else match.end() + _LINE
         yield reading.text[begin:after]
-        count += 1
-        if count >= _STRONG_LINES:
-            return

@@ -46,6 +46,7 @@ __all__ = [
     "Reply",
     "Signal",
     "Signals",
+    "Source",
     "Standstill",
     "State",
     "Stuck",
@@ -65,6 +66,7 @@ and freedom from errors."""
 
 State = Literal["done", "progress", "blocked", "question", "limited", "error", "unknown"]
 Standstill = Literal["", "done", "unchanged", "watching", "tests"]
+Source = Literal["plan", "checklist", "percentage", "keyword", "default"]
 Level = Literal["below_minimum", "minimum", "good", "excellent"]
 
 
@@ -103,7 +105,7 @@ class Metrics(BaseModel, frozen=True):
     """
 
     completion_score: int = 50
-    completion_source: Literal["plan", "checklist", "percentage", "keyword", "default"] = "default"
+    completion_source: Source = "default"
     confidence: int = 50
     error_count: int = 0
     error_occurrences: int = 0

@@ -391,9 +391,7 @@ class Scope:
 
     def within(self, role: Role, span: Span) -> Sequence[Hit]:
         """Return the words of a role that end in a span."""
-        hits = self.hits.get(role)
-        if hits is None:
-            return ()
+        hits = self.of(role)
         return hits[bisect_right(hits, span[0], key=_HIT_END) : bisect_right(hits, span[1], key=_HIT_END)]
 
     def any_within(self, roles: Iterable[Role], span: Span) -> bool:
@@ -402,27 +400,21 @@ class Scope:
 
     def before(self, role: Role, hit: Hit, words: int) -> Hit | None:
         """Return the nearest word of a role before another in its clause, at most `words` words away."""
-        hits = self.hits.get(role)
-        if hits is None:
+        hits = self.of(role)
+        index = bisect_right(hits, hit.start, key=_HIT_END)
+        if index == 0:
             return None
-        start = hit.start
-        index = bisect_right(hits, start, key=_HIT_END) - 1
-        if index < 0:
-            return None
-        found = hits[index]
-        return found if start - found.end <= _REACH and self._near(found.end, start, words) else None
+        found = hits[index - 1]
+        return found if hit.start - found.end <= _REACH and self._near(found.end, hit.start, words) else None
 
     def after(self, role: Role, hit: Hit, words: int) -> Hit | None:
         """Return the nearest word of a role after another in its clause, at most `words` words away."""
-        hits = self.hits.get(role)
-        if hits is None:
-            return None
-        end = hit.end
-        index = bisect_right(hits, end, key=_HIT_END)
+        hits = self.of(role)
+        index = bisect_right(hits, hit.end, key=_HIT_END)
         if index == len(hits):
             return None
         found = hits[index]
-        return found if 0 <= found.start - end <= _REACH and self._near(end, found.start, words) else None
+        return found if 0 <= found.start - hit.end <= _REACH and self._near(hit.end, found.start, words) else None
 
     def negated(self, hit: Hit, words: int = 3) -> Hit | None:
         """Return the word that negates another, such as "not" before it."""
