@@ -53,16 +53,6 @@ from ralph.types import evolve
 from ralph.types.output import Output
 from ralph.types.plan import TaskPlan, parse_plan
 
-__all__ = [
-    "LANGUAGES",
-    "ResponseAnalyzer",
-    "SeveralAnalyzers",
-    "analyze_text",
-    "calculate_confidence",
-    "detect_completion",
-    "extract_work_summary",
-]
-
 LANGUAGES = ("en", "zh", "es", "de")
 
 SIGNALS_KEPT = 500

@@ -26,29 +26,6 @@ from ralph.status import Status, StatusReport
 from ralph.system.text import pattern, storable
 from ralph.types.output import Failed
 
-__all__ = [
-    "CATASTROPHIC_ERRORS",
-    "CERTAINTY_STEP",
-    "LIKELY",
-    "STAGNATION",
-    "SURE",
-    "UNSURE",
-    "CompletionScore",
-    "agent_confidence",
-    "completion_score",
-    "compute_metrics",
-    "confidence_parts",
-    "error_signature",
-    "error_signatures",
-    "expectation_level",
-    "expectation_messages",
-    "failure_signature",
-    "output_quality",
-    "overall_confidence",
-    "quality_score",
-    "reports_change",
-]
-
 _COUNTERS = (
     *("FILES_MODIFIED", "FILES_CHANGED", "FILES_CREATED", "FILES_EDITED", "COMMITS", "COMMITS_MADE"),
     *("TASKS_COMPLETED_THIS_LOOP", "TASKS_COMPLETED_THIS_ITERATION", "TASKS_DONE_THIS_LOOP"),

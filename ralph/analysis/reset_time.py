@@ -15,8 +15,6 @@ from ralph.analysis.result import Signal
 from ralph.analysis.text import Span
 from ralph.system.text import pattern
 
-__all__ = ["ends_of_limit", "resets_at", "seconds_left"]
-
 _GRACE = timedelta(minutes=15)
 """A time of day that passed no longer ago than this is today's: the message was late, not a day early."""
 _HALF_A_YEAR = timedelta(days=183)

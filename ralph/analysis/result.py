@@ -26,34 +26,6 @@ if TYPE_CHECKING:
     from ralph.analysis.text import Reading
     from ralph.analysis.vocabulary import Hit, Scope, Vocabulary
 
-__all__ = [
-    "AGAINST",
-    "CONFIDENCE_WEIGHTS",
-    "EVIDENCE_KEPT",
-    "HIGH",
-    "PAST_KEPT",
-    "VERY_HIGH",
-    "Analysis",
-    "AnalysisContext",
-    "Analyzer",
-    "CompletionSignal",
-    "Coverage",
-    "Evidence",
-    "Further",
-    "Metrics",
-    "Opinion",
-    "Past",
-    "Reply",
-    "Signal",
-    "Signals",
-    "Source",
-    "Standstill",
-    "State",
-    "Stuck",
-    "collect_evidence",
-    "to_json",
-]
-
 PAST_KEPT = 15
 """Earlier iterations that an analysis reads: five for repetition (Nity Loop's window), the others for cycles."""
 

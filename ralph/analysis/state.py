@@ -56,22 +56,6 @@ from ralph.status import StatusReport
 from ralph.system.text import pattern
 from ralph.types.output import Answered, Failed, Outcome
 
-__all__ = [
-    "CLASSES",
-    "FIRST",
-    "Classification",
-    "Classifier",
-    "StateResult",
-    "Weights",
-    "classifier",
-    "classify_state",
-    "completion_signal",
-    "find_standstill",
-    "indicator_points",
-    "load_weights",
-    "tokenize",
-]
-
 _BESIDE = ("test_run", "verified", "exit_signal")
 """Signals that support completion beside a word of it."""
 _OF_STATUS = ("exit_signal", "status_blocked")

@@ -20,19 +20,6 @@ from ralph.analysis.metrics import error_signature
 from ralph.analysis.result import PAST_KEPT, Evidence, Past, Stuck
 from ralph.system.text import pattern, storable
 
-__all__ = [
-    "REPEATS",
-    "SIMILAR",
-    "TESTING",
-    "WATCHING",
-    "WINDOW",
-    "Repetition",
-    "detect_stuck_loop",
-    "find_repetition",
-    "find_stuck",
-    "similarity",
-]
-
 REPEATS = 3
 WINDOW = 5
 WATCHING = "watching"

@@ -12,16 +12,6 @@ from ralph.analysis.result import Reply, Signals
 from ralph.analysis.text import COUNT, WindowPattern, ends_with_count, matches_at, parse_count
 from ralph.system.text import counted, pattern
 
-__all__ = [
-    "CHANGE_WORDS",
-    "CHINESE_FIX_WORDS",
-    "FIX_WORDS",
-    "ChangeWords",
-    "count_changed_files",
-    "find_change_words",
-    "summarize_work",
-]
-
 _READ = 20_000
 """Characters at the end of a reply that are searched for single files and repairs: replies report there."""
 CHANGE_WORDS = (

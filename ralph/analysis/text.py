@@ -18,21 +18,6 @@ from ahocorasick_rs import AhoCorasick, MatchKind
 
 from ralph.system.text import pattern, storable
 
-__all__ = [
-    "COUNT",
-    "HEAD",
-    "TAIL",
-    "PrefilteredPattern",
-    "Reading",
-    "Span",
-    "WindowPattern",
-    "ends_with_count",
-    "has_digit",
-    "matches_at",
-    "parse_count",
-    "read",
-]
-
 HEAD, TAIL = 16_384, 65_536
 """Characters read at the beginning and at the end of a reply that is longer than both together."""
 

@@ -17,19 +17,6 @@ from ralph.analysis.lexicon import Keyword, Role, lexicon
 from ralph.analysis.text import Reading, Span
 from ralph.system.text import pattern
 
-__all__ = [
-    "FIRST",
-    "LAST",
-    "PRESCAN_FIRST",
-    "PRESCAN_LAST",
-    "Hit",
-    "Hits",
-    "Prescan",
-    "Scope",
-    "Vocabulary",
-    "vocabulary",
-]
-
 PRESCAN_FIRST, PRESCAN_LAST = 16, 16
 """Places of each rank that are returned, from the beginning and from the end."""
 
@@ -391,7 +378,9 @@ class Scope:
 
     def within(self, role: Role, span: Span) -> Sequence[Hit]:
         """Return the words of a role that end in a span."""
-        hits = self.of(role)
+        hits = self.hits.get(role)
+        if hits is None:
+            return ()
         return hits[bisect_right(hits, span[0], key=_HIT_END) : bisect_right(hits, span[1], key=_HIT_END)]
 
     def any_within(self, roles: Iterable[Role], span: Span) -> bool:
@@ -400,21 +389,27 @@ class Scope:
 
     def before(self, role: Role, hit: Hit, words: int) -> Hit | None:
         """Return the nearest word of a role before another in its clause, at most `words` words away."""
-        hits = self.of(role)
-        index = bisect_right(hits, hit.start, key=_HIT_END)
-        if index == 0:
+        hits = self.hits.get(role)
+        if hits is None:
             return None
-        found = hits[index - 1]
-        return found if hit.start - found.end <= _REACH and self._near(found.end, hit.start, words) else None
+        start = hit.start
+        index = bisect_right(hits, start, key=_HIT_END) - 1
+        if index < 0:
+            return None
+        found = hits[index]
+        return found if start - found.end <= _REACH and self._near(found.end, start, words) else None
 
     def after(self, role: Role, hit: Hit, words: int) -> Hit | None:
         """Return the nearest word of a role after another in its clause, at most `words` words away."""
-        hits = self.of(role)
-        index = bisect_right(hits, hit.end, key=_HIT_END)
+        hits = self.hits.get(role)
+        if hits is None:
+            return None
+        end = hit.end
+        index = bisect_right(hits, end, key=_HIT_END)
         if index == len(hits):
             return None
         found = hits[index]
-        return found if 0 <= found.start - hit.end <= _REACH and self._near(hit.end, found.start, words) else None
+        return found if 0 <= found.start - end <= _REACH and self._near(end, found.start, words) else None
 
     def negated(self, hit: Hit, words: int = 3) -> Hit | None:
         """Return the word that negates another, such as "not" before it."""

@@ -15,8 +15,6 @@ from pydantic import AfterValidator, BaseModel, Field
 
 from ralph.errors import UnknownNameError
 
-__all__ = ["LEXICONS", "Keyword", "Lexicon", "Phrase", "Role", "Words", "forms", "keywords", "lexicon", "words"]
-
 LEXICONS: Mapping[str, str] = {"en": "english", "zh": "chinese", "es": "spanish", "de": "german"}
 """The module of each language's lexicon, by the language's code."""
 

@@ -2,9 +2,6 @@
 
 from ralph.analysis.lexicon import Lexicon, keywords, words
 
-__all__ = ["LEXICON"]
-
-
 _KEYWORDS = """
 done/完成: 完全完成|已完成|完成了|已經完成|已经完成|完毕|完畢|做完了|已做完|收尾|已收尾|已經收尾|已经收尾|寫完|写完
     已寫完|已写完|完工

@@ -6,8 +6,6 @@ The words of claims have a module of their own.
 from ralph.analysis.lexicon import Lexicon, keywords, words
 from ralph.analysis.lexicon.english_claims import CLAIMS
 
-__all__ = ["LEXICON"]
-
 _TESTS = "tests | the tests | unit tests | specs | test cases"
 _PASSING = "pass | passed | passing | green | are (passing|now passing|green) | now pass | have passed | succeed"
 _REMAINING = "remaining | outstanding | open"

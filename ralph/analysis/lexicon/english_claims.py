@@ -2,8 +2,6 @@
 
 from ralph.analysis.lexicon import words
 
-__all__ = ["CLAIMS"]
-
 _ACHIEVED = """
     implemented | fixed | resolved | built | delivered | refactored | migrated | ported | shipped | solved | addressed
     rewrote | rewritten | reworked | redesigned | converted | integrated | upgraded | replaced | fixes | closes

@@ -2,8 +2,6 @@
 
 from ralph.analysis.lexicon import Lexicon, keywords, words
 
-__all__ = ["LEXICON"]
-
 _ENDINGS = "o | a | os | as"
 _TESTS = "las pruebas | los tests | las # pruebas | los # tests | las pruebas unitarias"
 _PASSING = "pasan | pasaron | han pasado | pasan correctamente | están en verde | pasan sin errores"
