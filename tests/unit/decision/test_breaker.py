@@ -35,6 +35,7 @@ def error(*texts: str, progressed: bool | None = True) -> Observation:
         ([IDLE] * 3, "3 iterations without progress"),
         ([Observation(failed=True)] * 3, "3 iterations without progress"),
         ([error("boom")] * 5, "the same error 5 times: boom"),
+        ([error(f"first {number}", "boom", f"last {number}") for number in range(5)], "the same error 5 times: boom"),
         ([Observation(reported=("boom",))] * 5, "the same error 5 times: boom"),
         ([Observation(denied=True)] * 2, "2 permission-denied iterations in a row"),
         ([IDLE, UNKNOWN, IDLE, UNKNOWN, IDLE], "3 iterations without progress"),
