@@ -321,7 +321,7 @@ BUSY = [Taken(f"Wrote part {number}.", state) for number, state in enumerate("bc
             "halt: 3 iterations without progress; the last turn failed: crashed",
         ),
         ([Taken(failed("auth"))], False, "halt: auth"),
-        ([Taken(failed("rate_limited")), Taken(DONE, "b")], False, "complete: EXIT_SIGNAL: true"),
+        ([*[Taken(failed("rate_limited"))] * 3, Taken(DONE, "b")], False, "complete: EXIT_SIGNAL: true"),
         ([Taken(turn("May I?", tool_calls=calls(0, 2)))] * 2, False, "halt: 2 permission-denied iterations in a row"),
         ([Taken(BLOCKED)] * 2, False, "halt: no key"),
         ([Taken(QUESTION)] * 3, False, "halt: Which database should I use?"),
