@@ -96,7 +96,7 @@ class Lease:
             await self._store.release(self._log.run_id, self._owner)
 
 
-STOPPED = "`ralph stop`"
+_STOPPED = "`ralph stop`"
 """The reason of a run that was stopped from elsewhere without one."""
 
 _MOST_MESSAGES = 50
@@ -137,7 +137,7 @@ class Inbox:
         for request in requests:
             self._last_seq = request.seq
             self._take(request)
-        self.limits = extended(self._base, self._added)
+        self.limits = _extended(self._base, self._added)
 
     async def listen(self) -> None:
         """Read the requests that came since the last time."""
@@ -145,7 +145,7 @@ class Inbox:
             self._last_seq = request.seq
             match request.kind:
                 case "stop":
-                    self._stop.ask(request.text or STOPPED)
+                    self._stop.ask(request.text or _STOPPED)
                 case "pause" | "resume":
                     self.pausing = request.kind == "pause"
                     self.resuming = request.kind == "resume"
@@ -195,14 +195,14 @@ class Inbox:
 
     def _extend(self, request: Request) -> None:
         self._take(request)
-        before, self.limits = self.limits, extended(self._base, self._added)
+        before, self.limits = self.limits, _extended(self._base, self._added)
         if before.max_duration and self.limits.max_duration:
             self._stop.later(self.limits.max_duration - before.max_duration)
         limits: dict[str, Any] = {name: getattr(self.limits, name, None) for name in request.limits}
         self._log.note(Extended(**self._log.stamp(), added=request.limits, limits=limits))
 
 
-def extended(limits: Limits, added: Mapping[str, float]) -> Limits:
+def _extended(limits: Limits, added: Mapping[str, float]) -> Limits:
     """Return limits that are higher by these amounts; an unlimited quantity stays so, and unknown names are ignored."""
     more = {
         name: type(value)(min(value + added[name], 10**12))

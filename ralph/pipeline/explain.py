@@ -30,10 +30,10 @@ _PARTS = {
     "no_errors": "freedom from errors",
 }
 
-SIGNALS = 30
+_SIGNALS = 30
 """Signals that are told: the weightiest."""
 
-QUOTED = 80
+_QUOTED = 80
 """Characters of the text that a signal marks."""
 
 
@@ -119,16 +119,16 @@ def _claim_of_old_record(record: IterationRecord) -> Claim | None:
 
 
 def _signals(evidence: Sequence[Evidence]) -> Stage:
-    heavy = sorted(evidence, key=lambda piece: -abs(piece.weight))[:SIGNALS]
+    heavy = sorted(evidence, key=lambda piece: -abs(piece.weight))[:_SIGNALS]
     lines = [Line(text=_piece(piece), mark=_mark(piece.weight)) for piece in heavy]
-    if len(evidence) > SIGNALS:
-        lines.append(Line(text=f"and {len(evidence) - SIGNALS} lighter ones"))
+    if len(evidence) > _SIGNALS:
+        lines.append(Line(text=f"and {len(evidence) - _SIGNALS} lighter ones"))
     return Stage(name="signals", conclusion=f"{len(evidence)} found" if evidence else "none", lines=tuple(lines))
 
 
 def _piece(piece: Evidence) -> str:
     place = f" at {piece.start}–{piece.end}" if piece.end else ""
-    said = piece.text if len(piece.text) <= QUOTED else f"{piece.text[: QUOTED - 1]}…"
+    said = piece.text if len(piece.text) <= _QUOTED else f"{piece.text[: _QUOTED - 1]}…"
     quoted = f" “{said}”" if said and piece.signal != "exit_signal" else ""
     weight = f"{piece.weight:+g} " if piece.weight else ""
     return f"{weight}{piece.signal}{place}{quoted}: {piece.why}"

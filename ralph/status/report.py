@@ -106,7 +106,7 @@ _MISSING = StatusMissing()
 Status = Annotated[StatusReport | StatusMissing | StatusMalformed, Field(discriminator="kind")]
 
 
-class Source:
+class _Source:
     """A text prepared for the search, with its fences. Every character keeps its place.
 
     Attributes:
@@ -133,7 +133,7 @@ class Source:
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
+class _Block:
     """A block as found: its span, and its fields in capitals or the problem with it."""
 
     start: int
@@ -162,11 +162,11 @@ def parse_status(
     """
     if "_S" not in text and not promise:
         return _MISSING  # each mark of a block has these letters, and most replies do not
-    source = Source(text)
+    source = _Source(text)
     copied = _folded(example)
-    echoes: list[Block] = []
+    echoes: list[_Block] = []
     malformed: StatusMalformed | None = None
-    for block in blocks(source):
+    for block in _blocks(source):
         if block.pairs and copied is not None and block.folded == copied:
             echoes.append(block)
             continue
@@ -184,11 +184,11 @@ def parse_status(
 
 @lru_cache(maxsize=8)
 def _folded(example: str | None) -> frozenset[tuple[str, str]] | None:
-    block = next(blocks(Source(example)), None) if example else None
+    block = next(_blocks(_Source(example)), None) if example else None
     return block.folded if block else None
 
 
-def _judged(block: Block, source: Source, fields: Sequence[StatusField]) -> StatusReport | StatusMalformed:
+def _judged(block: _Block, source: _Source, fields: Sequence[StatusField]) -> StatusReport | StatusMalformed:
     """Return the report of a block, or the problem with it."""
     said = dict(block.pairs)
     words = [value for key, value in block.pairs if key == "EXIT_SIGNAL"]
@@ -232,7 +232,7 @@ def _typed(said: dict[str, JsonValue], fields: Sequence[StatusField]) -> tuple[d
     return values, tuple(problems)
 
 
-def _promised(source: Source, promise: str | None) -> StatusReport | None:
+def _promised(source: _Source, promise: str | None) -> StatusReport | None:
     """Return the report of the promise, if that is the last non-empty line."""
     if not promise:
         return None
@@ -245,15 +245,15 @@ def _promised(source: Source, promise: str | None) -> StatusReport | None:
     return StatusReport(exit_signal=True, form="promise", start=start, end=end, raw=storable(source.text[start:end]))
 
 
-def _stray(source: Source, echoes: Sequence[Block]) -> StatusMalformed | None:
+def _stray(source: _Source, echoes: Sequence[_Block]) -> StatusMalformed | None:
     """Return an EXIT_SIGNAL line outside of any block and any copy of the example, as a malformed block."""
-    for line in stray_signals(source):
+    for line in _stray_signals(source):
         if not any(echo.start <= line.start < echo.end for echo in echoes):
             return StatusMalformed(problem=line.problem, start=line.start, end=line.end)
     return None
 
 
-def blocks(source: Source) -> Iterator[Block]:
+def _blocks(source: _Source) -> Iterator[_Block]:
     """Yield the blocks that may count, last first; broken ones included.
 
     Only the last 1,000 markers count, and the text between two of them is read only once.
@@ -300,7 +300,7 @@ def _lines_with(word: str, lines: str) -> Iterator[int]:
         yield start
 
 
-def _block(source: Source, marker: re.Match[str], following: re.Match[str] | None) -> Block | None:
+def _block(source: _Source, marker: re.Match[str], following: re.Match[str] | None) -> _Block | None:
     """Return the block that a marker opens; None for a marker that closes one."""
     if marker["closer"]:
         return None
@@ -314,20 +314,20 @@ def _block(source: Source, marker: re.Match[str], following: re.Match[str] | Non
     if following and following["closer"] and source.fence_around(following.start()) == fence:
         return _delimited_block(source, start, marker.end(), following)
     end = start + len(source.lines[start:limit].rstrip())
-    return Block(start, end, "block", problem="it has no closing line ---END_RALPH_STATUS---")
+    return _Block(start, end, "block", problem="it has no closing line ---END_RALPH_STATUS---")
 
 
-def _delimited_block(source: Source, start: int, content: int, closer: re.Match[str]) -> Block:
+def _delimited_block(source: _Source, start: int, content: int, closer: re.Match[str]) -> _Block:
     end = closer.start() + len(closer[0].rstrip())
     if end - start > _LONGEST:
-        return Block(start, end, "block", problem=f"it is longer than {_LONGEST:,} characters")
+        return _Block(start, end, "block", problem=f"it is longer than {_LONGEST:,} characters")
     pairs: list[tuple[str, JsonValue]] = []
     for line in storable(source.lines[content : closer.start()]).split("\n"):
         _read_line(line.strip(), pairs, names_a_field=lambda key: key.isupper() or _name(key) in RESERVED)
-    return Block(start, end, "block", tuple(pairs))
+    return _Block(start, end, "block", tuple(pairs))
 
 
-def _yaml_block(source: Source, marker: re.Match[str], limit: int) -> Block:
+def _yaml_block(source: _Source, marker: re.Match[str], limit: int) -> _Block:
     """Read `key: value` lines with a deeper indentation than the marker; deeper ones continue the line above."""
     start, end = marker.end("indent"), marker.end()
     pairs: list[tuple[str, JsonValue]] = []
@@ -342,10 +342,10 @@ def _yaml_block(source: Source, marker: re.Match[str], limit: int) -> Block:
             end = position + len(line.rstrip())
         position += len(line) + 1
     problem = "" if pairs else "under RALPH_STATUS: no indented `key: value` line follows"
-    return Block(start, end, "yaml", tuple(pairs), problem)
+    return _Block(start, end, "yaml", tuple(pairs), problem)
 
 
-def _object_block(source: Source, start: int, brace: int, limit: int) -> Block:
+def _object_block(source: _Source, start: int, brace: int, limit: int) -> _Block:
     """Read `RALPH_STATUS: {json}`, or an object with such a member."""
     piece = storable(source.lines[brace : min(limit, brace + _LONGEST)])
     try:
@@ -354,12 +354,12 @@ def _object_block(source: Source, start: int, brace: int, limit: int) -> Block:
         reason = (
             error.msg if isinstance(error, json.JSONDecodeError) else "it is nested too deeply or a number too long"
         )
-        return Block(start, brace + len(piece.rstrip()), "json", problem=f"its JSON cannot be read ({reason})")
+        return _Block(start, brace + len(piece.rstrip()), "json", problem=f"its JSON cannot be read ({reason})")
     inner = next((found[name] for name in ("RALPH_STATUS", "COPILOT_STATUS") if name in found), found)
     if not isinstance(inner, dict):
-        return Block(start, brace + length, "json", problem="its JSON is not an object")
+        return _Block(start, brace + length, "json", problem="its JSON is not an object")
     pairs = tuple((_name(key), value) for key, value in cast("dict[str, JsonValue]", inner).items())
-    return Block(start, brace + length, "json", pairs)
+    return _Block(start, brace + length, "json", pairs)
 
 
 def _read_line(line: str, pairs: list[tuple[str, JsonValue]], names_a_field: Callable[[str], bool]) -> None:
@@ -400,7 +400,7 @@ def _name(key: str) -> str:
     return storable(key).replace("\\", "").replace("-", "_").replace(" ", "_").upper()[:64]
 
 
-def stray_signals(source: Source) -> Iterator[Block]:
+def _stray_signals(source: _Source) -> Iterator[_Block]:
     """Yield the EXIT_SIGNAL lines outside of fences, last first, as blocks without an opening.
 
     Some of them are in real blocks.
@@ -409,7 +409,7 @@ def stray_signals(source: Source) -> Iterator[Block]:
         line = _STRAY.match(source.lines, start)
         if line and source.fence_around(start) is None:
             problem = "EXIT_SIGNAL stands outside of a ---RALPH_STATUS--- block"
-            yield Block(start, line.end(), "block", problem=problem)
+            yield _Block(start, line.end(), "block", problem=problem)
 
 
 def _fences(lines: str) -> tuple[list[int], list[int]]:

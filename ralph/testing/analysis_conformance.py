@@ -70,7 +70,7 @@ HOSTILE = (
 _TILES = (" ", "a", "9", "- [ ] x\n", "not done, ", "error: \n", "((", "| - ", "`x` ", "\n")
 
 
-def grows_linearly(prepare: Callable[[str], _T], work: Callable[[_T], object], tile: str) -> str:
+def _grows_linearly(prepare: Callable[[str], _T], work: Callable[[_T], object], tile: str) -> str:
     """Return a text for which the time grows faster than its length; empty if none exists.
 
     Args:
@@ -187,7 +187,7 @@ class AnalyzerConformance:
             assert "this one" in found.further, found.warnings
 
     def test_its_time_grows_as_the_text_does(self, analyzer: Analyzer) -> None:
-        slow_for = grows_linearly(str, lambda text: _analysis(analyzer, text), _SAID)
+        slow_for = _grows_linearly(str, lambda text: _analysis(analyzer, text), _SAID)
         assert not slow_for, f"it takes too long for many times {slow_for!r}"
 
 
@@ -287,7 +287,7 @@ class DetectorConformance:
     def test_its_time_grows_as_the_text_does(
         self, detector: Detector, telling: str, read: Callable[[str], Reply]
     ) -> None:
-        slow_for = grows_linearly(read, lambda reply: list(detector(reply)), f"{telling} ")
+        slow_for = _grows_linearly(read, lambda reply: list(detector(reply)), f"{telling} ")
         assert not slow_for, f"it takes too long for many times {slow_for!r}"
 
 

@@ -86,7 +86,7 @@ def _in_history(number: int) -> IterationRecord:
     return evolve(sample_iteration(number, "" if number % 9 == 0 else f"words {number}"), **facts)
 
 
-OVER = 0.0  # seconds of a lease that expires at once
+_OVER = 0.0  # seconds of a lease that expires at once
 
 
 @pytest.mark.asyncio
@@ -130,7 +130,7 @@ class StoreConformance:
     async def test_a_run_whose_lease_is_over_is_taken_over_and_its_former_owner_refused(self, store: Store) -> None:
         async with store:
             await store.create(sample_run(), owner="a")
-            await store.renew("run-1", "a", seconds=OVER)
+            await store.renew("run-1", "a", seconds=_OVER)
             await store.acquire("run-1", "b")
             for _ in range(2):
                 with pytest.raises(OwnershipLostError):
@@ -156,7 +156,7 @@ class StoreConformance:
     async def test_an_owner_whose_lease_ran_out_goes_on_where_nobody_took_over(self, store: Store) -> None:
         async with store:
             await store.create(sample_run())
-            await store.acquire("run-1", "a", seconds=OVER)
+            await store.acquire("run-1", "a", seconds=_OVER)
             await store.append("run-1", [sample_event(1)], owner="a")
             assert not await store.leased("run-1")
             await store.renew("run-1", "a")
@@ -168,7 +168,7 @@ class StoreConformance:
         async with store:
             await store.create(sample_run())
             await store.append("run-1", [sample_event(1)])
-            await store.acquire("run-1", "a", seconds=OVER)
+            await store.acquire("run-1", "a", seconds=_OVER)
             await store.append("run-1", [sample_event(2)])
             assert await store.last_seq("run-1") == 2
 
@@ -205,7 +205,7 @@ class StoreConformance:
             assert await store.holder("run-1") == ""
             await store.create(sample_run())
             assert await store.holder("run-1") == ""
-            await store.acquire("run-1", "a", seconds=OVER)
+            await store.acquire("run-1", "a", seconds=_OVER)
             assert await store.holder("run-1") == "a"
             await store.release("run-1", "a")
             assert await store.holder("run-1") == ""
