@@ -1,5 +1,6 @@
 """`ralph init`: write a first ralph.toml, and on request a plan."""
 
+import json
 import os
 import tempfile
 from pathlib import Path
@@ -8,6 +9,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ralph.cli.options import Folder
+from ralph.cli.output import console
+from ralph.decision.limits import Limits
+from ralph.errors import UsageError, WorkspaceError
+from ralph.settings import own_sources, remember, workspace_folder
+from ralph.verifiers import detect_test_command
 
 if TYPE_CHECKING:
     from ralph.verifiers import Detected
@@ -49,10 +55,6 @@ The agent takes the first open box, does it, and ticks it. The work is done when
 
 def init(*, directory: Folder = Path(), plan: Planned = False, force: Force = False) -> None:
     """Write a ralph.toml with the project's own test command; with --plan, an existing one stays as it is."""
-    from ralph.cli.output import console
-    from ralph.settings import workspace_folder
-    from ralph.verifiers import detect_test_command
-
     folder = workspace_folder(directory)
     settings = folder / "ralph.toml"
     detected = detect_test_command(folder)
@@ -80,10 +82,6 @@ def init(*, directory: Folder = Path(), plan: Planned = False, force: Force = Fa
 
 
 def _settings(detected: "Detected | None") -> str:
-    import json
-
-    from ralph.decision.limits import Limits
-
     verify = '# verify = ["pytest -q"]'
     if detected is not None:
         verify = f"verify = [{json.dumps(detected.command)}]    # {detected.reason}"
@@ -91,8 +89,6 @@ def _settings(detected: "Detected | None") -> str:
 
 
 def _require_absent(files: dict[Path, str], *, force: bool) -> None:
-    from ralph.errors import UsageError
-
     there = [str(path) for path in files if _is_there(path)]
     if there and not force:
         verb = "exists" if len(there) == 1 else "exist"
@@ -105,8 +101,6 @@ def _is_there(path: Path) -> bool:
 
 def _write(path: Path, text: str) -> None:
     """Write the file by rename, so never through an existing link."""
-    from ralph.errors import WorkspaceError
-
     try:
         handle, draft = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
         with os.fdopen(handle, "w", encoding="utf-8") as file:
@@ -119,8 +113,6 @@ def _write(path: Path, text: str) -> None:
 
 def _trust(folder: Path) -> None:
     """Remember the consent to the new file: the user asked for it, so it needs no further consent."""
-    from ralph.settings import own_sources, remember
-
     for source in own_sources(folder):
         if source.name == str(folder / "ralph.toml"):
             remember(source)

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ralph.cli.checkpoints import forget_checkpoints
 from ralph.cli.lookup import configured_store, is_alive, opened_store, run_state, store_option
 from ralph.cli.options import AsJson, StoreName
 from ralph.cli.output import print_json, print_paragraph, print_table, when
@@ -175,6 +174,8 @@ def _moment_before(age: str) -> datetime:
 
 async def _remove(store: "Store", run: "RunRecord") -> bool:
     """Remove a run; return False if a process has just resumed it."""
+    from ralph.cli.checkpoints import forget_checkpoints
+
     try:
         await store.remove(run.id)
     except RunOwnedError:
