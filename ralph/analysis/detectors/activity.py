@@ -6,7 +6,6 @@ question.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from functools import partial
 from itertools import islice
 from operator import itemgetter
 
@@ -79,10 +78,12 @@ _COMMAND = pattern(r"\s{0,4}(?:\[\w{2,12}\]\s)?[$❯]\s\S")
 
 def detect_announcements(reply: Reply) -> Iterable[Signal]:
     """Find the last announcement of further work; it contradicts if no claim can follow it."""
-    found = _last_announcement(reply.scope)
+    scope = reply.scope
+    announced = (_announced_action(scope), _last_command(scope.reading), _final_colon(scope))
+    found = max(filter(None, announced), key=_END, default=None)
     if found is None:
         return ()
-    later = reply.scope.any_within(_CLAIMING, (found[1], len(reply.reading.prose)))
+    later = scope.any_within(_CLAIMING, (found[1], len(scope.reading.prose)))
     return (Signal("announcement", "", *found, 0 if later else AGAINST, "The agent announces its next step."),)
 
 
@@ -90,11 +91,6 @@ def announcement_end(reply: Reply) -> int:
     """Return where the last announcement ends; claims before it do not count."""
     signal = reply.signals.first("announcement")
     return signal.end if signal else 0
-
-
-def _last_announcement(scope: Scope) -> Span | None:
-    spans = (_announced_action(scope), _last_command(scope.reading), _final_colon(scope))
-    return max(filter(None, spans), key=_END, default=None)
 
 
 def _announced_action(scope: Scope) -> Span | None:
@@ -270,7 +266,11 @@ def _question(reply: Reply, *, finished: bool) -> Span | None:
     if span is None and (span := _with_options(scope, end, finished=finished)) and _is_choice(reading, span):
         return span
     if span is None:
-        span = next(filter(partial(_asks_user, scope, finished=finished), _sentences_before(reading, last)), None)
+        for before in _sentences_before(reading, last):
+            asks = _asks(reading, before) and _addresses_user(scope, before)
+            if asks or (not finished and scope.within("pleading", before)):
+                span = before
+                break
         if span and _reports_work(reply, span):
             return None
     if span is None or reading.in_heading(span[0]):
@@ -369,12 +369,6 @@ def _with_options(scope: Scope, end: int, *, finished: bool) -> Span | None:
     if _asks(reading, lead):
         return lead if _addresses_user(scope, lead) else None
     return lead if scope.within("pleading", lead) and not finished else None
-
-
-def _asks_user(scope: Scope, span: Span, *, finished: bool) -> bool:
-    """Return True if a sentence asks a user, or begs for an answer."""
-    asks = _asks(scope.reading, span) and _addresses_user(scope, span)
-    return asks or (not finished and bool(scope.within("pleading", span)))
 
 
 def _asks(reading: Reading, span: Span) -> bool:

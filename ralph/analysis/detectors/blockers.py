@@ -28,7 +28,7 @@ from ralph.analysis.text import Reading, Span
 from ralph.analysis.vocabulary import Hit, Scope
 from ralph.system.text import pattern
 
-__all__ = ["detect_blockers", "impasse"]
+__all__ = ["detect_blockers"]
 
 _FIRST, _LAST = 400, 350  # characters of the first sentences, and of the end
 _TITLE = 200  # characters in which the task says what it is about
@@ -63,7 +63,7 @@ _MUST = pattern(r"\bto stop\b|\A(?:where|as far)|something i|muss|tengo que|[只
 _FURTHER: tuple[Role, ...] = ("onward", "unable", *_BARRIERS)
 
 
-def impasse(reply: Reply) -> Hit | None:
+def _impasse(reply: Reply) -> Hit | None:
     """Return what the agent stops at, or where it says that it stops."""
     if not reply.scope.has(_BARRING) or _chooses(reply):
         return None
@@ -246,7 +246,7 @@ def detect_blockers(reply: Reply) -> Iterable[Signal]:
     finished = bool(stops or openly) and completion_signal(reply.signals).detected
     firm = [hit for hit in stops if hit.start < edges[0] or (hit.end > edges[1] and not finished)]
     firm = firm or ([] if finished else openly)
-    if not firm and (stopped := impasse(reply)):
+    if not firm and (stopped := _impasse(reply)):
         firm = [stopped]
     if firm:
         yield Signal.at(firm[0], "blocked", -40, "The agent says that it cannot continue.", state="blocked")
@@ -254,15 +254,11 @@ def detect_blockers(reply: Reply) -> Iterable[Signal]:
     title = reply.context.task[:_TITLE].lower()  # may have the obstacle: "Show who has no permission"
     said = ((hit, reply.reading.prose[hit.start : hit.end].strip()) for hit in possible)
     obstacles = [hit for hit, words in said if " " not in words or words not in title]
-    if obstacles and not _continues(reply):
+    act = reply.signals.first("announcement")
+    continues = act is not None and act.weight < 0 and not scope.has(_ASKING)
+    if obstacles and not continues:
         first = min(obstacles, key=lambda hit: hit.start)
         yield Signal.at(first, "obstacle", -20, "A user's permission or help is needed.", state="blocked")
-
-
-def _continues(reply: Reply) -> bool:
-    """Return True if the agent announces its next step and asks for nothing."""
-    act = reply.signals.first("announcement")
-    return act is not None and act.weight < 0 and not reply.scope.has(_ASKING)
 
 
 def _stated_first(scope: Scope, *, announced: bool) -> Iterator[Hit]:

@@ -17,7 +17,7 @@ from ralph.analysis.detectors.objections import IDENTIFIER, Objections, is_check
 from ralph.analysis.lexicon import Role
 from ralph.analysis.result import HIGH, VERY_HIGH, Reply, Signal
 from ralph.analysis.text import Span
-from ralph.analysis.vocabulary import Hit, Scope
+from ralph.analysis.vocabulary import Hit
 from ralph.status import StatusMalformed, StatusMissing
 from ralph.system.text import pattern
 
@@ -134,8 +134,10 @@ def _claims_of_whole(reply: Reply) -> list[Signal]:
     for predicate in relevant_hits(reply, (*scope.of("finished"), *scope.of("closed"))):
         if predicate.name in names or not (whole := _whole_claim(reply, predicate)):
             continue
-        customers = scope.within("yours", (whole.start, whole.end))
-        if customers or _is_inverted(scope, whole, predicate) or objections.is_echoed(predicate):
+        if scope.within("yours", whole[1:]) or objections.is_echoed(predicate) or scope.reading.in_heading(whole.start):
+            continue
+        turned = scope.any_within(("negation", "proviso"), (whole.start, predicate.start))
+        if turned or scope.before("future", predicate, 3):
             continue
         if not objections.against(whole, echoes=False):
             names.add(predicate.name)
@@ -159,12 +161,6 @@ def _whole_claim(reply: Reply, predicate: Hit) -> Hit | None:
     quantity = scope.after("all", predicate, 1)
     goal = scope.after("goal", quantity, 5) if quantity else None
     return Hit(predicate.name, predicate.start, goal.end) if goal else None
-
-
-def _is_inverted(scope: Scope, whole: Hit, predicate: Hit) -> bool:
-    """Return True if something within the claim negates it, or it stands in a heading."""
-    turned = scope.any_within(("negation", "proviso"), (whole.start, predicate.start))
-    return turned or bool(scope.before("future", predicate, 3)) or scope.reading.in_heading(whole.start)
 
 
 def _claims_of_subjects(reply: Reply) -> Iterator[Signal]:

@@ -124,8 +124,6 @@ _LABEL_EXCUSES: Mapping[Role, tuple[Role, ...]] = {"left": (), "later": ("handov
 def detect_open_work(reply: Reply) -> Iterable[Signal]:
     """Find the first piece of open work of each kind, after the last announcement."""
     has, marked = reply.scope.has, _may_list_states(reply.reading.unfenced, announcement_end(reply))
-    if not (marked or has(_ANY) or (has(_AHEAD) and has(_PIECES))):
-        return
     found = _OpenWork(reply)
     for kind, roles, find, why in found.kinds():
         if has(roles) or (marked and kind == "open_end"):
@@ -433,9 +431,3 @@ _NO_TASK: Sequence[_Kind] = [
     *(*_WHOLE_CLAIMED, *_STEPS, *_PARTS),
     ("share", frozenset(_SHARE_ROLES), _OpenWork.shares, "It reports one piece of the work and mentions others."),
 ]
-_AHEAD: frozenset[Role] = frozenset({"open", "begin"})
-_PIECES: frozenset[Role] = frozenset({"goal", "stage"})
-# Without one of these roles nothing is left; the others say so only beside a piece of the work.
-_ANY: frozenset[Role] = frozenset(
-    role for _, roles, _, _ in (*_NO_TASK, *_WHOLE_NOT_CLAIMED) for role in roles if role not in _AHEAD
-)

@@ -205,13 +205,10 @@ def _counts(line: str) -> Counter[str]:
     """Return the numbers of a summary by their kind: total, passed, failed, skipped."""
     counts = Counter[str]()
     for found in _NUMBER.finditer(line):
-        counts[_kind(found)] += int(found["n"] or found["m"] or found["of"] or found["out"])
+        word = found["what"] or found["word"] or "total"
+        kind = next((kind for kind, words in _KINDS.items() if words.fullmatch(word)), "total")
+        counts[kind] += int(found["n"] or found["m"] or found["of"] or found["out"])
     return counts
-
-
-def _kind(found: re.Match[str]) -> str:
-    word = found["what"] or found["word"] or "total"
-    return next((kind for kind, words in _KINDS.items() if words.fullmatch(word)), "total")
 
 
 _MOST_LINES = 200  # lines with a word about tests that are read, from the end
@@ -288,9 +285,11 @@ def _last_report(lower: str) -> _Report | None:
             empty = empty or found
             continue
         joined = _join(whole, found, lower) if whole else found
-        whole = joined or whole
-        if not joined or _is_settled(joined):
+        if joined is None:
             break
+        whole = joined
+        if whole.shape not in _SUMMED if whole.complete else None not in whole[:2]:
+            break  # no line above can add to the report
     return whole or empty
 
 
@@ -310,11 +309,6 @@ def _join(whole: _Report, found: _Report, lower: str) -> _Report | None:
     if (passed, failed) == whole[:2]:
         return whole
     return whole._replace(passed=passed, failed=failed, span=span, excused=found.excused or whole.excused)
-
-
-def _is_settled(found: _Report) -> bool:
-    """Return True if no line above can add to a report."""
-    return found.shape not in _SUMMED if found.complete else None not in found[:2]
 
 
 def _begins_another_run(between: str) -> bool:
