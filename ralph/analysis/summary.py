@@ -180,14 +180,6 @@ _ITEM = pattern(rf"\s{{0,3}}(?:[-*•+]|\d{{1,2}}[.)]|\|)\s{{1,3}}[*_`\[]{{0,4}}
 _LISTED = pattern(r"\s{2,}|\t|\s{0,3}(?:\||(?:[-*•+]|\d{1,2}[.)])\s)")
 
 
-def count_changed_files(lower: str, mentioned: ChangeWords) -> int:
-    """Return how many files a text in lower case says were changed.
-
-    Without a number, this is how many names it has beside words of change or in lists of changed files, each once.
-    """
-    return _numbers(lower) or _count(_named(mentioned))
-
-
 def _numbers(lower: str) -> int:
     """Return the largest number of each kind; those of different kinds add up, unless one is of all."""
     most: dict[str, int] = {}
@@ -246,7 +238,7 @@ def _in_lists(text: str) -> Iterator[str]:
 
 
 def _count(names: set[str]) -> int:
-    """Return how many names there are, without those that are the end of another."""
+    """Return how many names there are, each once, without those that are the end of another."""
     kept: Collection[str] = names - _NO_FILES
     if len(kept) < 2:
         return len(kept)
@@ -298,7 +290,7 @@ def summarize_work(reply: Reply) -> str:
     """
     changes, lower = reply.context.changes, reply.reading.lower
     mentioned = find_change_words(lower)
-    told = count_changed_files(lower, mentioned) if mentioned and not changes.known else 0
+    told = (_numbers(lower) or _count(_named(mentioned))) if mentioned and not changes.known else 0
     files = changes.files_changed if changes.known else told
     parts = [f"Modified {counted(files, 'file')}"] if files else []
     if passed := _amount(reply.signals, "tests_passed"):
