@@ -9,7 +9,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Annotated, Any, cast
 
-import anyio
 import typer
 
 from ralph.cli.lookup import opened_run
@@ -81,6 +80,8 @@ def replay(
     compare = not (as_json or as_lines)
     broken: list[Broken] = []
     if run is not None:
+        import anyio
+
         replays = anyio.run(_replay_stored, run, store, overrides, compare)
     else:
         passes = _lines(file or "-") if from_logs is None else read_logs(from_logs)

@@ -83,7 +83,7 @@ def callables() -> list[tuple[str, Any]]:
             found.append((name, thing))
         if not inspect.isclass(thing):
             continue
-        for method, value in vars(thing).items():
+        for method, value in list(vars(thing).items()):  # a deferred model is built meanwhile
             function = getattr(value, "__func__", value)
             written_here = inspect.isfunction(function) and function.__module__.startswith("ralph")
             if written_here and (not method.startswith("_") or method == "__init__"):
