@@ -5,20 +5,13 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import anyio
-import anyio.to_thread
 import typer
-from rich.text import Text
 
 from ralph.cli.lookup import find_iteration, is_alive, opened_run, store_option
 from ralph.cli.options import AsJson, RunId, StoreName
 from ralph.cli.output import console, print_json
 from ralph.errors import UsageError, WorkspaceError
-from ralph.loop.assembly import own_files
-from ralph.loop.recovery import checkpoint_before
 from ralph.system.text import one_line, printable
-from ralph.workspace import open_workspace
-from ralph.workspace.checkpoints import forget_folder
 
 if TYPE_CHECKING:
     from ralph.records.record import RunRecord
@@ -74,6 +67,8 @@ async def diff(
 
 async def _ends(store: "Store", run: "RunRecord", number: int | None) -> tuple[str, str]:
     """Return the checkpoints before and after an iteration, or the whole run. Raises `UsageError` if one is missing."""
+    from ralph.loop.recovery import checkpoint_before
+
     last: str | None = None
     if number is None:
         first = run.checkpoint
@@ -94,6 +89,8 @@ def _print_diff(text: str) -> None:
     if not sys.stdout.isatty():
         sys.stdout.writelines(f"{line}\n" for line in lines)
         return
+    from rich.text import Text
+
     out = console()
     for line in lines:
         style = next((style for start, style in _STYLES if line.startswith(start)), "")
@@ -114,6 +111,8 @@ async def rollback(
     Branch, commits, index and ignored files stay as they are. Nothing is
     discarded unless a checkpoint holds it.
     """
+    from ralph.loop.assembly import own_files
+
     async with opened_run(run, store) as (opened, record):
         if is_alive(record):
             raise UsageError(f"Run {record.id} is running in {record.workspace}.", f"`ralph stop {record.id}` ends it.")
@@ -145,6 +144,8 @@ def _as_json(run: "RunRecord", commit: str, restored: "Restored") -> dict[str, A
 
 
 def _print_result(result: dict[str, Any], store: str | None) -> None:
+    from rich.text import Text
+
     out = console()
 
     def say(text: str, style: str = "") -> None:
@@ -177,6 +178,8 @@ def _workspace_of(run: "RunRecord", *, read_only: bool = False, excluded: Iterab
     With `read_only`, a removed worktree is replaced by its main repository, which has its checkpoints. The files
     `excluded` belong to this process and are not restored.
     """
+    from ralph.workspace import open_workspace
+
     if run.workspace is None:
         raise UsageError(f"Run {run.id} had no workspace.", "Only a run with a workspace has checkpoints.")
     folder = Path(run.workspace)
@@ -211,6 +214,11 @@ async def _commit_after(store: "Store", run: "RunRecord", workspace: "Workspace"
 
 async def forget_checkpoints(run: "RunRecord") -> None:
     """Release the checkpoints of a run that was removed from the store; those of an imported copy stay."""
+    import anyio
+    import anyio.to_thread
+
+    from ralph.workspace.checkpoints import forget_folder
+
     if run.workspace is None or run.imported:
         return
     if not await anyio.Path(run.workspace).exists():

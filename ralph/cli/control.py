@@ -6,7 +6,6 @@ import sys
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
-import anyio
 import typer
 
 from ralph.cli.lookup import opened_run, run_state, store_option
@@ -16,7 +15,6 @@ from ralph.cli.settings import with_settings
 from ralph.errors import UsageError
 from ralph.settings import FLAGS, Setting, parse_duration
 from ralph.system.text import Redactor, additions, secret_values
-from ralph.types.requests import Request
 
 if TYPE_CHECKING:
     from ralph.records.record import RunRecord
@@ -140,11 +138,15 @@ async def send_request(
     store: "Store", run: "RunRecord", kind: Literal["pause", "resume", "stop", "tell", "extend"], **what: Any
 ) -> None:
     """Put a request to a run's owner into the store."""
+    from ralph.types.requests import Request
+
     await store.ask(run.id, Request(at=datetime.now(UTC), kind=kind, **what))
 
 
 async def wait_for_state(store: "Store", run: "RunRecord", state: str, seconds: float) -> "RunRecord":
     """Wait until a run reaches a state, for at most some seconds; return its record."""
+    import anyio
+
     with anyio.move_on_after(seconds):
         while run.state != state:
             await anyio.sleep(_POLL_SECONDS)

@@ -3,27 +3,19 @@
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
-
-import anyio
+from typing import TYPE_CHECKING
 
 from ralph.cli.lookup import store_option
 from ralph.cli.options import AsJson, Folder, StoreName
 from ralph.cli.output import console, print_json
 from ralph.errors import RalphError, UsageError, in_words, naming_store
-from ralph.executors.copilot.doctor import Finding, findings
-from ralph.executors.endpoint import check_endpoint
-from ralph.loop.assembly import confinement_for, executor_for
-from ralph.plugins import Plugins
-from ralph.plugins.discovery import name_of
-from ralph.plugins.loading import load_plugins
-from ralph.plugins.registry import open_store
-from ralph.settings import Settings, is_trusted, own_sources, read_settings, workspace_folder
-from ralph.store import default_path
 from ralph.system.text import Redactor, one_line
-from ralph.types import evolve
-from ralph.verifiers import detect_test_command
 from ralph.watch.terminal import print_text, sign
-from ralph.workspace import GitWorkspace, open_workspace
+
+if TYPE_CHECKING:
+    from ralph.executors.copilot.doctor import Finding
+    from ralph.plugins import Plugins
+    from ralph.settings import Settings
 
 __all__ = ["doctor"]
 
@@ -42,6 +34,8 @@ async def doctor(*, directory: Folder = Path(), as_json: AsJson = False, store: 
     Exits with 0 if a run can work, 6 if no executor can, 2 if settings, folder,
     store or sandbox prevent it.
     """
+    from ralph.settings import workspace_folder
+
     found = await _all_findings(workspace_folder(directory), store)
     code = _exit_code(found)
     if as_json:
@@ -51,14 +45,19 @@ async def doctor(*, directory: Folder = Path(), as_json: AsJson = False, store: 
     return code
 
 
-def _exit_code(found: Sequence[Finding]) -> int:
+def _exit_code(found: "Sequence[Finding]") -> int:
     failed = {finding.name for finding in found if not finding.ok}
     if failed & _EXECUTOR_CHECKS:
         return 6
     return UsageError.exit_code if failed & _REQUIRED_CHECKS else 0
 
 
-async def _all_findings(folder: Path, store: str | None) -> list[Finding]:
+async def _all_findings(folder: Path, store: str | None) -> "list[Finding]":
+    from ralph.executors.copilot.doctor import findings
+    from ralph.plugins import Plugins
+    from ralph.plugins.loading import load_plugins
+    from ralph.settings import Settings, read_settings
+
     problems: list[Finding] = []
     try:
         found = read_settings(folder, {"--store": store}, own="trusted")
@@ -85,25 +84,35 @@ async def _all_findings(folder: Path, store: str | None) -> list[Finding]:
     ]
 
 
-def _failed(name: str, error: RalphError) -> Finding:
-    return Finding(name, ok=False, detail=error.problem, remedy=error.remedy)
+def _finding(name: str, *, ok: bool, detail: str, remedy: str = "") -> "Finding":
+    from ralph.executors.copilot.doctor import Finding
+
+    return Finding(name, ok=ok, detail=detail, remedy=remedy)
 
 
-async def _endpoint(url: str) -> Finding:
+def _failed(name: str, error: RalphError) -> "Finding":
+    return _finding(name, ok=False, detail=error.problem, remedy=error.remedy)
+
+
+async def _endpoint(url: str) -> "Finding":
+    from ralph.executors.endpoint import check_endpoint
+
     try:
         await check_endpoint(url)
     except RalphError as error:
-        return Finding("endpoint", ok=False, detail=error.problem, remedy=_ENDPOINT_REMEDY)
-    return Finding("endpoint", ok=True, detail=Redactor()(url))
+        return _finding("endpoint", ok=False, detail=error.problem, remedy=_ENDPOINT_REMEDY)
+    return _finding("endpoint", ok=True, detail=Redactor()(url))
 
 
-def _plugin_executors(plugins: Plugins) -> list[str]:
+def _plugin_executors(plugins: "Plugins") -> list[str]:
     """Return the names of the executors that plug-ins add."""
+    from ralph.plugins.discovery import name_of
+
     offers = plugins.offers("ralph_executors")
     return list(dict.fromkeys(name_of(offer.thing) for offer in offers if not offer.plugin.built_in))
 
 
-async def _executors(settings: Settings, plugins: Plugins) -> list[Finding]:
+async def _executors(settings: "Settings", plugins: "Plugins") -> "list[Finding]":
     """Check the executor that the settings name, which must work, and those of plug-ins, which need not."""
     named = settings.executor.name
     found = [await _executor("executor", named, settings, plugins)]
@@ -111,8 +120,13 @@ async def _executors(settings: Settings, plugins: Plugins) -> list[Finding]:
     return [finding for finding in found if finding.detail]
 
 
-async def _executor(title: str, name: str, settings: Settings, plugins: Plugins) -> Finding:
+async def _executor(title: str, name: str, settings: "Settings", plugins: "Plugins") -> "Finding":
     """Build an executor from the settings and run its own check; the detail is empty if it has nothing to report."""
+    import anyio
+
+    from ralph.loop.assembly import executor_for
+    from ralph.types import evolve
+
     try:
         executor = executor_for(evolve(settings.executor, name=name), plugins=plugins)
         with anyio.fail_after(_TIMEOUT):
@@ -120,30 +134,35 @@ async def _executor(title: str, name: str, settings: Settings, plugins: Plugins)
     except RalphError as error:
         return _failed(title, error)
     except TimeoutError:
-        return Finding(title, ok=False, detail=f"{name} did not answer within {_TIMEOUT:g} s", remedy="Try it again.")
+        return _finding(title, ok=False, detail=f"{name} did not answer within {_TIMEOUT:g} s", remedy="Try it again.")
     except Exception as error:  # noqa: BLE001 - foreign code may raise anything
-        return Finding(title, ok=False, detail=f"the check of {name} failed: {in_words(error)}", remedy="Fix it.")
-    return Finding(title, ok=True, detail=f"{name}: {report}" if report and title != name else str(report))
+        return _finding(title, ok=False, detail=f"the check of {name} failed: {in_words(error)}", remedy="Fix it.")
+    return _finding(title, ok=True, detail=f"{name}: {report}" if report and title != name else str(report))
 
 
-def _plugins(plugins: Plugins) -> list[Finding]:
+def _plugins(plugins: "Plugins") -> "list[Finding]":
     """Return the problems of plug-ins: a conflict prevents a run, a plug-in that fails is left out."""
     remedy = "`ralph plugins` lists them; RALPH_PLUGINS=off turns all of them off."
     found = [_failed("conflict", each) for each in plugins.conflicts()]
-    return [*found, *(Finding("plugins", ok=False, detail=text, remedy=remedy) for text in plugins.problems)]
+    return [*found, *(_finding("plugins", ok=False, detail=text, remedy=remedy) for text in plugins.problems)]
 
 
-async def _sandbox(settings: Settings, folder: Path) -> list[Finding]:
+async def _sandbox(settings: "Settings", folder: Path) -> "list[Finding]":
+    from ralph.loop.assembly import confinement_for
+
     if not settings.sandbox.used:
         return []
     try:
         await confinement_for(settings, folder).require()
     except RalphError as error:
         return [_failed("sandbox", error)]
-    return [Finding("sandbox", ok=True, detail=f"{settings.sandbox.kind}, network: {settings.sandbox.network}")]
+    return [_finding("sandbox", ok=True, detail=f"{settings.sandbox.kind}, network: {settings.sandbox.network}")]
 
 
-async def _store(settings: Settings, plugins: Plugins) -> list[Finding]:
+async def _store(settings: "Settings", plugins: "Plugins") -> "list[Finding]":
+    from ralph.plugins.registry import open_store
+    from ralph.store import default_path
+
     place = Redactor()(settings.store) if settings.store else str(default_path())
     try:
         async with open_store(settings.store, plugins) as store:
@@ -152,32 +171,36 @@ async def _store(settings: Settings, plugins: Plugins) -> list[Finding]:
         return [_failed("store", error)]
     if health.problems:
         remedy = naming_store(_STORE_REMEDY, store_option(settings.store))
-        return [Finding("store", ok=False, detail=f"{place}: {text}", remedy=remedy) for text in health.problems]
-    return [Finding("store", ok=True, detail=f"{place}, {health.runs} run{'s' * (health.runs != 1)}")]
+        return [_finding("store", ok=False, detail=f"{place}: {text}", remedy=remedy) for text in health.problems]
+    return [_finding("store", ok=True, detail=f"{place}, {health.runs} run{'s' * (health.runs != 1)}")]
 
 
-def _workspace(folder: Path, settings: Settings) -> list[Finding]:
+def _workspace(folder: Path, settings: "Settings") -> "list[Finding]":
+    from ralph.settings import is_trusted, own_sources
+    from ralph.verifiers import detect_test_command
+    from ralph.workspace import GitWorkspace, open_workspace
+
     try:
         opened = open_workspace(folder, noise=settings.noise)
         untrusted = [source.name for source in own_sources(folder) if not is_trusted(source)]
     except RalphError as error:
         return [_failed("workspace", error)]
     kind = "under git" if isinstance(opened, GitWorkspace) else "a folder without git: commits are not seen"
-    found = [Finding("workspace", ok=True, detail=f"{folder}, {kind}")]
+    found = [_finding("workspace", ok=True, detail=f"{folder}, {kind}")]
     if untrusted:
         detail = f"{', '.join(untrusted)} can run programs or send data elsewhere, and you have not consented yet"
-        found.append(Finding("trust", ok=False, detail=detail, remedy="Read it, then run with --trust."))
+        found.append(_finding("trust", ok=False, detail=detail, remedy="Read it, then run with --trust."))
     elif settings.verify in {(), ("none",)} and not settings.verify_shell and not settings.verifiers:
         detected = detect_test_command(folder)
         by = f"--verify '{detected.command}'" if detected else "--verify CMD"
         reviewed = "no program checks the agent's claims, only a review by another session of it"
         detail = "nothing checks the agent's claims" if settings.verify else reviewed
         remedy = f"Name a check with {by}, or set one up with `ralph init`."
-        found.append(Finding("verify", ok=False, detail=detail, remedy=remedy))
+        found.append(_finding("verify", ok=False, detail=detail, remedy=remedy))
     return found
 
 
-def _print(found: Sequence[Finding], code: int) -> None:
+def _print(found: "Sequence[Finding]", code: int) -> None:
     out = console()
     for finding in found:
         required = finding.name in _EXECUTOR_CHECKS | _REQUIRED_CHECKS
