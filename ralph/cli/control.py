@@ -123,7 +123,6 @@ def _message(text: str) -> str:
 async def _request(
     name: str, store: str | None, kind: Literal["pause", "stop", "tell", "extend"], **what: Any
 ) -> "RunRecord":
-    """Send a request to a run, and return its record."""
     async with opened_run(name, store) as (opened, run):
         if kind in {"pause", "stop"}:
             _require_active(run)

@@ -105,7 +105,6 @@ async def _endpoint(url: str) -> "Finding":
 
 
 def _plugin_executors(plugins: "Plugins") -> list[str]:
-    """Return the names of the executors that plug-ins add."""
     from ralph.plugins.discovery import name_of
 
     offers = plugins.offers("ralph_executors")

@@ -74,7 +74,6 @@ async def _find(name: str | None, folder: Path, store: str | None) -> "RunRecord
 
 
 async def _continue_paused(run: "RunRecord", folder: Path, store: str | None) -> int:
-    """Continue a paused run of another process."""
     from ralph.cli.control import send_request
 
     async with opened_store(store, folder) as opened:

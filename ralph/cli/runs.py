@@ -95,7 +95,6 @@ def _as_json(run: "RunRecord") -> dict[str, Any]:
 
 
 def _print(found: "Sequence[tuple[RunRecord | ListedRun, str]]") -> None:
-    """Print runs, each with its state."""
     rows: list[tuple[str, ...]] = []
     for run, state in found:
         verified = (", verified" if run.verified else ", not verified") if state == "completed" else ""

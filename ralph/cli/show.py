@@ -42,7 +42,8 @@ async def show(
         if iteration is not None:
             await _show_iteration(opened, record, iteration, why=why, as_json=as_json)
         elif as_json:
-            await _write_json(record, opened.iterations(record.id))
+            iterations = (each.model_dump(mode="json") async for each in opened.iterations(record.id))
+            await print_json_list({"run": record.model_dump(mode="json")}, "iterations", iterations)
         else:
             await _print_run(console(), record, opened.iterations(record.id), store_option(store))
 
@@ -69,11 +70,6 @@ def _chain(run: "RunRecord", before: "IterationRecord | None", found: "Iteration
 
     [rules] = replay_rules(parse_overrides(()), run)
     return explain(rules, before.tally if before else Streaks(), found)
-
-
-async def _write_json(run: "RunRecord", iterations: "AsyncIterator[IterationRecord]") -> None:
-    items = (iteration.model_dump(mode="json") async for iteration in iterations)
-    await print_json_list({"run": run.model_dump(mode="json")}, "iterations", items)
 
 
 async def _print_run(
