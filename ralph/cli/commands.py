@@ -50,7 +50,7 @@ class _LazyGroup(typer.core.TyperGroup):
     """The descriptions of the plug-ins' commands by name, while the help is written."""
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
-        """Write the help of all commands, without loading those of plug-ins."""
+        """Write the help of all commands, without loading any of them."""
         from ralph.cli.plugins import described_commands
 
         self._described = described_commands()
@@ -74,8 +74,9 @@ class _LazyGroup(typer.core.TyperGroup):
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         path = COMMANDS.get(_ALIASES.get(cmd_name, cmd_name))
-        if path is None and self._described is not None:
-            return typer.core.TyperCommand(cmd_name, help=self._described[cmd_name])
+        if self._described is not None:
+            text = self._described[cmd_name] if path is None else _docstring(path, cmd_name)
+            return typer.core.TyperCommand(cmd_name, help=text)
         if path is None:
             from ralph.cli.plugins import command_app, command_context
 
@@ -109,6 +110,18 @@ def command() -> Any:
     group = typer.main.get_command(app)
     _hide_types_of_flags(group, typer.Context(group))
     return group
+
+
+def _docstring(path: str, name: str) -> str:
+    """Return the docstring of a command without importing its module; that of an app is its own function's."""
+    import ast
+    import pkgutil
+
+    module, _, function = path.partition(":")
+    wanted = name if function == "app" else function
+    source = ast.parse(pkgutil.get_data("ralph.cli", f"{module}.py") or b"")
+    functions = (node for node in source.body if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef))
+    return next((ast.get_docstring(node) or "" for node in functions if node.name == wanted), "")
 
 
 def _built_in(path: str) -> typer.Typer:
