@@ -14,7 +14,8 @@ from ralph.cli.output import print_json, print_paragraph
 from ralph.cli.settings import with_settings
 from ralph.errors import UsageError
 from ralph.settings import FLAGS, Setting, parse_duration
-from ralph.system.text import Redactor, additions, secret_values
+from ralph.system.secrets import Redactor, secret_values
+from ralph.system.text import additions
 
 if TYPE_CHECKING:
     from ralph.records.record import RunRecord

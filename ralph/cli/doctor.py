@@ -9,7 +9,8 @@ from ralph.cli.lookup import store_option
 from ralph.cli.options import AsJson, Folder, StoreName
 from ralph.cli.output import console, print_json
 from ralph.errors import RalphError, UsageError, in_words, naming_store
-from ralph.system.text import Redactor, one_line
+from ralph.system.secrets import Redactor
+from ralph.system.text import one_line
 from ralph.watch.terminal import print_text, sign
 
 if TYPE_CHECKING:

@@ -10,7 +10,8 @@ import typer
 
 from ralph.cli.lookup import given_store, store_option
 from ralph.errors import naming_store, nearest, plainly
-from ralph.system.text import Redactor, printable, secret_values
+from ralph.system.secrets import Redactor, secret_values
+from ralph.system.text import printable
 
 __all__ = ["complain", "report_fault", "usage_message", "with_store"]
 

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from ralph.executors.program_output import Event, JsonLines, Line, Oversized, Unreadable
     from ralph.system.process import ByteStream, ProgramMissingError, Running, spawn
     from ralph.system.sandbox import Confinement
-    from ralph.system.text import Redactor
+    from ralph.system.secrets import Redactor
     from ralph.types.output import Timeouts
 
 __all__ = [

@@ -25,7 +25,7 @@ from typing import ClassVar, Literal, Self
 import anyio
 
 from ralph.prompt import Prompt
-from ralph.system.text import Redactor
+from ralph.system.secrets import Redactor
 from ralph.types import evolve
 from ralph.types.output import Attempt, Failed, Message, Outcome, Output, TimedOut, Timeouts, ToolCall, Usage
 

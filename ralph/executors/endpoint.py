@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 import anyio
 
 from ralph.errors import ExecutorUnavailableError, UsageError
-from ralph.system.text import Redactor
+from ralph.system.secrets import Redactor
 
 _PATIENCE = 3.0
 _PORTS = {"http": 80, "https": 443}

@@ -18,7 +18,7 @@ from ralph.executors.base import (
 from ralph.prompt import Prompt
 from ralph.records import events
 from ralph.records.events import Event
-from ralph.system.text import Redactor
+from ralph.system.secrets import Redactor
 from ralph.types import evolve
 from ralph.types.output import Failed, Message, Output, Usage
 

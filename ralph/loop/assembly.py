@@ -25,7 +25,7 @@ from ralph.status import StatusField
 from ralph.store import MemoryStore, file_of
 from ralph.store.base import Store
 from ralph.system.sandbox import Confinement, values_of
-from ralph.system.text import Redactor, secret_values
+from ralph.system.secrets import Redactor, secret_values
 from ralph.types.output import Timeouts
 from ralph.types.verification import Verdict
 from ralph.verifiers import CommandVerifier, Subject, Verifier, parse_command

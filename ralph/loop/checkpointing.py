@@ -10,7 +10,7 @@ import anyio
 
 from ralph.loop.event_log import EventLog
 from ralph.records.events import ProtectedRestored
-from ralph.system.text import Redactor
+from ralph.system.secrets import Redactor
 from ralph.types.output import Checkpoint
 from ralph.workspace.base import Snapshot, Workspace
 

@@ -25,7 +25,7 @@ from ralph.records import events
 from ralph.records.record import IterationRecord, RunRecord, RunState
 from ralph.status import StatusReport
 from ralph.system.clock import Clock
-from ralph.system.text import Redactor
+from ralph.system.secrets import Redactor
 from ralph.tasks import chosen
 from ralph.types import evolve
 from ralph.types.output import Changes, Interrupted, Output, Timeouts, Usage

@@ -45,7 +45,7 @@ from ralph.records.record import IterationRecord, Owner, RunRecord, RunState
 from ralph.status import StatusField
 from ralph.store.base import Store
 from ralph.system.clock import Clock
-from ralph.system.text import Redactor, secret_values
+from ralph.system.secrets import Redactor, secret_values
 from ralph.types import evolve
 from ralph.types.output import Timeouts
 from ralph.verifiers.base import Verifier

@@ -15,7 +15,8 @@ from pluggy import HookImpl
 
 from ralph.errors import in_words
 from ralph.plugins.spec import API_VERSION, NAME
-from ralph.system.text import Redactor, printable
+from ralph.system.secrets import Redactor
+from ralph.system.text import printable
 
 if TYPE_CHECKING:
     from pydantic import BaseModel

@@ -87,7 +87,7 @@ class Tables:
 
 def shown_table(table: Mapping[str, Any], own: "BaseModel | None") -> dict[str, Any]:
     """Return a plug-in's table as it is stored and shown; without its model, names decide what is secret."""
-    from ralph.system.text import is_secret_name
+    from ralph.system.secrets import is_secret_name
 
     read = own.model_dump(mode="json", by_alias=True) if own is not None else {}
     return {key: MASKED if is_secret_name(key) else read.get(key, value) for key, value in table.items()}

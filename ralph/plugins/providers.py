@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ralph.executors import Executor
     from ralph.executors.npm import Progress
     from ralph.system.sandbox import Confinement
-    from ralph.system.text import Redactor
+    from ralph.system.secrets import Redactor
     from ralph.types.plan import TaskPlan
 
 

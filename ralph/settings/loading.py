@@ -21,7 +21,7 @@ from ralph.errors import SettingError, UsageError, nearest, plainly
 from ralph.settings.consent import Ask, is_trusted, leaves, require_trust
 from ralph.settings.model import ENVIRONMENT_PREFIX, FLAGS, Settings, is_secret, model_in
 from ralph.settings.sources import Source, own_sources, toml_source, user_file
-from ralph.system.text import Redactor, is_secret_name
+from ralph.system.secrets import Redactor, is_secret_name
 
 if TYPE_CHECKING:
     from pydantic_settings import BaseSettings

@@ -21,7 +21,7 @@ from pydantic import AfterValidator, BaseModel, Field, field_validator
 
 from ralph.errors import UsageError
 from ralph.system.declarations import AGENT, Flag
-from ralph.system.text import is_secret_name
+from ralph.system.secrets import is_secret_name
 
 ESSENTIAL = (
     *("PATH", "HOME", "USER", "LOGNAME", "SHELL", "PWD", "TERM", "TZ", "LANG", "LANGUAGE", "LC_*"),

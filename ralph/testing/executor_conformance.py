@@ -29,7 +29,7 @@ import pytest
 
 from ralph.executors.base import Executor, Quantity, Transcript, Turn, TurnEvent
 from ralph.prompt import Prompt
-from ralph.system.text import Redactor
+from ralph.system.secrets import Redactor
 from ralph.types.output import Answered, Failed, Message, Output, TimedOut, Timeouts
 
 _NAMED, _TOLD = 100, 2_000

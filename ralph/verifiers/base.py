@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ralph.system.text import Redactor, storable
+from ralph.system.secrets import Redactor
+from ralph.system.text import storable
 from ralph.types.output import Usage
 from ralph.types.plan import TaskPlan
 from ralph.types.verification import Verdict

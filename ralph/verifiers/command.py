@@ -9,7 +9,7 @@ from ralph.analysis.metrics import error_signature
 from ralph.errors import UsageError, VerifierError
 from ralph.system.process import Finished, run
 from ralph.system.sandbox import Confinement
-from ralph.system.text import Redactor
+from ralph.system.secrets import Redactor
 from ralph.types.verification import Verdict
 from ralph.verifiers.base import SHOWN, SIGNATURE, Subject, Verifier, clipped, readable
 

@@ -17,7 +17,7 @@ from pydantic import BaseModel, Field, ValidationError
 
 from ralph.errors import UnknownNameError, UsageError, nearest, plainly
 from ralph.settings import Duration
-from ralph.system.text import Redactor
+from ralph.system.secrets import Redactor
 from ralph.verifiers.base import Verifier, VerifierContext, VerifierProvider
 from ralph.verifiers.command import CommandVerifier, parse_command
 from ralph.verifiers.review import ReviewVerifier

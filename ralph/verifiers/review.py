@@ -17,7 +17,7 @@ from ralph.executors.base import Executor, Transcript, Turn, TurnEvent
 from ralph.executors.execute import execute
 from ralph.prompt import Prompt, build_review_prompt, contract_example
 from ralph.status import Status, StatusMalformed, StatusReport, parse_status
-from ralph.system.text import Redactor
+from ralph.system.secrets import Redactor
 from ralph.types import evolve
 from ralph.types.output import Answered, Failed, Output, TimedOut, Timeouts, Usage
 from ralph.types.verification import Verdict

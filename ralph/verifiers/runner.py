@@ -13,7 +13,7 @@ import anyio
 
 from ralph.analysis.metrics import error_signature
 from ralph.errors import VerifierError, in_words
-from ralph.system.text import Redactor
+from ralph.system.secrets import Redactor
 from ralph.types import evolve
 from ralph.types.output import Usage
 from ralph.types.verification import Verdict, Verification

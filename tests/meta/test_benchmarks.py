@@ -47,6 +47,15 @@ PROMISES: dict[str, tuple[tuple[str, ...], dict[str, Kept]]] = {
             "failures": lambda found: found["failures"] == 0,
         },
     ),
+    "redaction": (
+        (),
+        {
+            "shapes": lambda found: found["shapes"] >= 120 and found["missed"] == [],
+            "false_alarms": lambda found: found["false_alarms"] <= 3,
+            "ms_1mb": lambda found: found["ms_1mb"] <= 100,
+            "slope": lambda found: found["slope"] <= 2,
+        },
+    ),
     "checkpoint": (
         ("small",),
         {

@@ -16,7 +16,7 @@ from ralph.errors import ExecutorUnavailableError, UsageError
 from ralph.executors import PermissionPolicy, Timeouts, Transcript, Turn
 from ralph.executors.base import Diagnosed, MessageDelta
 from ralph.prompt import Prompt
-from ralph.system.text import Redactor
+from ralph.system.secrets import Redactor
 from ralph.testing import lives, until
 from ralph.types.output import Answered, Output, TimedOut, Usage
 from ralph_acp import AGENTS, AcpExecutor

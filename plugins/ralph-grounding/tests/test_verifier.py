@@ -13,7 +13,7 @@ from ralph import Prompt, Runner, Turn
 from ralph.errors import UsageError, VerifierError
 from ralph.executors import Confinement
 from ralph.plugins import VerifierContext
-from ralph.system.text import Redactor
+from ralph.system.secrets import Redactor
 from ralph.testing import ScriptedExecutor, VerifierConformance
 from ralph.types.verification import Verdict
 from ralph.verifiers import Subject

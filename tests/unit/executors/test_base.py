@@ -24,7 +24,7 @@ from ralph.executors.base import (
     within_time,
 )
 from ralph.prompt import Prompt
-from ralph.system.text import MASK, Redactor
+from ralph.system.secrets import MASK, Redactor
 from ralph.types.output import Answered, Failed, Interrupted, Message, Outcome, Output, TimedOut, Usage
 
 SECRET = "hunter2-is-not-a-password"

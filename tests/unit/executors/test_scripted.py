@@ -5,7 +5,7 @@ import pytest
 
 from ralph.executors.base import Transcript, Turn, TurnEvent
 from ralph.prompt import Prompt
-from ralph.system.text import Redactor
+from ralph.system.secrets import Redactor
 from ralph.testing import ScriptedExecutor
 from ralph.types.output import Answered, Failed, Message, Output, TimedOut, ToolCall, Usage
 

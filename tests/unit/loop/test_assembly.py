@@ -14,7 +14,7 @@ from ralph.loop.assembly import executor_for, own_files, runner_arguments, verif
 from ralph.loop.runner import Runner
 from ralph.prompt import Prompt
 from ralph.settings import ExecutorSettings, Settings
-from ralph.system.text import Redactor
+from ralph.system.secrets import Redactor
 from ralph.testing import ScriptedExecutor
 
 

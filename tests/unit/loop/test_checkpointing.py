@@ -19,7 +19,7 @@ from ralph.loop.runner import Runner, new_run_id
 from ralph.prompt import Prompt
 from ralph.records.events import Diagnosed, Event, IterationStarted, ProtectedRestored
 from ralph.store import MemoryStore
-from ralph.system.text import Redactor
+from ralph.system.secrets import Redactor
 from ralph.testing import ScriptedExecutor
 from ralph.types.output import Changes, Checkpoint
 from ralph.verifiers import CommandVerifier

@@ -8,7 +8,7 @@ import psutil
 import pytest
 
 from ralph.errors import UsageError, VerifierError
-from ralph.system.text import Redactor
+from ralph.system.secrets import Redactor
 from ralph.verifiers import CommandVerifier, Subject, parse_command
 from ralph.verifiers.command import failure_signature
 

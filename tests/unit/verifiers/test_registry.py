@@ -5,7 +5,7 @@ from pydantic import BaseModel
 
 from ralph.errors import UnknownNameError, UsageError
 from ralph.system.sandbox import Confinement
-from ralph.system.text import Redactor
+from ralph.system.secrets import Redactor
 from ralph.testing import ScriptedExecutor
 from ralph.verifiers import CommandVerifier, ReviewVerifier, Verifier
 from ralph.verifiers.base import VerifierContext, VerifierProvider

@@ -11,7 +11,7 @@ import pytest
 from ralph.errors import ExecutorUnavailableError, UsageError
 from ralph.executors.base import Turn
 from ralph.prompt import Prompt, contract_example
-from ralph.system.text import Redactor
+from ralph.system.secrets import Redactor
 from ralph.testing import Reply, ScriptedExecutor
 from ralph.types.output import Answered, Failed, Output, TimedOut, Usage
 from ralph.types.plan import parse_plan

@@ -9,7 +9,7 @@ import anyio
 import pytest
 
 from ralph.errors import VerifierError
-from ralph.system.text import Redactor
+from ralph.system.secrets import Redactor
 from ralph.types.output import Usage
 from ralph.types.verification import Verdict, Verification
 from ralph.verifiers import Subject, Verifier, VerifierRun

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ralph.system.sandbox import Variables
-from ralph.system.text import MASK, Redactor, secret_values
+from ralph.system.secrets import MASK, Redactor, secret_values
 
 # Shapes, not secrets: put together here so that no scanner takes them for real ones.
 FILLER = "Ab3dEf6hIj9kLm2nOp5qRs8tUv1wXy4z"
@@ -33,8 +33,28 @@ TOKENS = {
     "sentry": "sntrys" + "_" + FILLER,
     "google oauth": "ya29" + ".a0Af" + FILLER,
     "sendgrid": "SG" + "." + FILLER[:22] + "." + FILLER + FILLER[:11],
+    "vault": "hv" + "s." + FILLER,
+    "databricks": "da" + "pi" + "0123456789abcdef" * 2,
+    "groq": "gs" + "k_" + FILLER,
+    "xai": "xa" + "i-" + FILLER,
     "jwt": "ey" + "JhbGciOiJIUzI1NiJ9.ey" + "JzdWIiOiIxMjM0NTY3ODkwIn0.dozjgNryP4J3jVmNHl0w5N_XgL0n3I9PlFUP0THsR8U",
 }
+ASSIGNED = {
+    "an environment variable": ("DB_PASSWORD={}\n", "hunter2-trees"),
+    "npm's settings": ("//registry.example.com/:_authToken={}", FILLER),
+    "JSON": ('{{"user": "me", "password": "{}", "port": 1}}', "correcthorsebattery"),
+    "JSON within JSON": ('"{{\\"client_secret\\": \\"{}\\"}}"', FILLER),
+    "YAML": ("user: me\npassword: {}\nport: 1", "Tr0ub4dor"),
+    "TOML": ('api_key = "{}"', FILLER),
+    "an address": ("GET /items?access_token={}&page=2", FILLER),
+    "Azure": ("AccountName=a;AccountKey={};Endpoint=b", FILLER + FILLER),
+    "a header": ("X-Api-Key: {}", FILLER),
+    "a vendor's name": ("HEROKU = '{}'", "01234567-89ab-cdef-0123-456789abcdef"),
+    "Slack's webhook": ("https://hooks.slack.com/services/{}", "T0123ABCD/B0123ABCD/" + FILLER[:24]),
+    "Discord's webhook": ("https://discord.com/api/webhooks/123456789012345678/{}", FILLER + FILLER),
+    "Telegram's bot": ("bot {} runs", "123456789:" + "AA" + FILLER + "x"),
+}
+"""Shapes of values with a name or an address: the text around the value, and the value."""
 KEY = (
     "-----BEGIN RSA "
     "PRIVATE KEY-----\nProc-Type: 4,ENCRYPTED\n" + "\n".join([FILLER * 2] * 12) + "\n-----END RSA " + "PRIVATE KEY-----"
@@ -47,6 +67,12 @@ def test_a_token_of_a_known_shape_is_masked_and_nothing_else(subtests: pytest.Su
             assert Redactor()(f"The token is '{token}', keep it.") == f"The token is '{MASK}', keep it."
             assert Redactor()(token) == MASK
             assert Redactor()(f"key={token}\n") == f"key={MASK}\n"
+
+
+def test_an_assigned_secret_is_masked_and_nothing_else(subtests: pytest.Subtests) -> None:
+    for name, (text, value) in ASSIGNED.items():
+        with subtests.test(name=name):
+            assert Redactor()(text.format(value)) == text.format(MASK)
 
 
 @pytest.mark.parametrize("prefix", ["ghp_", "gho_", "ghu_", "ghs_", "ghr_", "AKIA", "ASIA", "xapp-", "sk-or-"])
@@ -81,6 +107,10 @@ def test_what_surrounds_a_secret_stays(text: str, masked: str) -> None:
         "-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----",
         "---RALPH_STATUS---\nEXIT_SIGNAL: true\nREASON: 已完成所有工作\n---END_RALPH_STATUS---",
         "git commit 9fceb02d0ae598e95dc970b74767f19372d61af8",
+        "password = get_password(); token: str; max_tokens=100000; tokens: 12345678; api_key=os.environ['KEY_1']",
+        'properties: {"token": {"type": "string"}, "password": "string"}; sort_key = "name1"; cache_key=user42',
+        "The password is asked for at the prompt: type it, then press Enter. My secret: be kind.",
+        "password: ${DB_PASSWORD}\ntoken: <your-token>\nsecret_name: my-secret-1\n",
     ],
 )
 def test_ordinary_text_is_left_alone(text: str) -> None:
@@ -108,7 +138,15 @@ def test_a_password_of_six_characters_is_long_enough_to_be_masked() -> None:
     assert redact("I log in with s3cr3t, not with fiver") == "I log in with ***, not with fiver"
 
 
-SECRETS = [*TOKENS.values(), KEY, "Bearer abcdefghijklmnop.qrst", "x://u:pa55@h", "value with spaces", "wörter-ganz"]
+SECRETS = [
+    *TOKENS.values(),
+    *(text.format(value) for text, value in ASSIGNED.values()),
+    KEY,
+    "Bearer abcdefghijklmnop.qrst",
+    "x://u:pa55@h",
+    "value with spaces",
+    "wörter-ganz",
+]
 PIECES = st.sampled_from([
     *SECRETS,
     "aaaa",
@@ -121,6 +159,12 @@ PIECES = st.sampled_from([
     "://",
     "@",
     "sk-",
+    "password",
+    "TOKEN",
+    " = ",
+    ": ",
+    '"',
+    "twitter",
     "\0",
     "ö",
 ])
@@ -182,7 +226,20 @@ def test_masking_twice_changes_nothing() -> None:
 
 @pytest.mark.alone
 @pytest.mark.parametrize(
-    "unit", ["eyJ", "://a:", "ghp_", "-----BEGIN PRIVATE KEY-----", "Bearer ", "a" * 5, "sk-", TOKENS["aws"] + " "]
+    "unit",
+    [
+        "eyJ",
+        "://a:",
+        "ghp_",
+        "-----BEGIN PRIVATE KEY-----",
+        "Bearer ",
+        "a" * 5,
+        "sk-",
+        "token=",
+        "password: x ",
+        "api_key = '",
+        TOKENS["aws"] + " ",
+    ],
 )
 def test_time_grows_with_the_length_and_no_faster(unit: str) -> None:
     redact = Redactor(["some literal value", "another one here"])
