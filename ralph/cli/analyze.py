@@ -28,8 +28,6 @@ from ralph.types.output import Output
 from ralph.types.plan import PlanState, compare, parse_plan
 from ralph.watch.terminal import print_rows, print_text
 
-__all__ = ["Question", "Ruling", "analyze", "judge"]
-
 _EXIT_REASONS = {
     "stuck": "stuck",
     "test_saturation": "test_saturation",

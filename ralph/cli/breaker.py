@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from ralph.records.record import RunRecord
     from ralph.store import Store
 
-__all__ = ["app"]
-
 
 class _ShowByDefault(typer.core.TyperGroup):
     """Group that passes a run or an option without a sub-command to `show`."""

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from ralph.workspace import Workspace
     from ralph.workspace.checkpoints import Restored
 
-__all__ = ["diff", "forget_checkpoints", "rollback"]
-
 _MOST = 20_000_000
 """The greatest number of characters of a difference that are shown."""
 

@@ -10,8 +10,6 @@ import typer
 import typer.core
 import typer.main
 
-__all__ = ["COMMANDS", "command"]
-
 COMMANDS: Mapping[str, str] = {
     "run": "run:run",
     "resume": "resume:resume",

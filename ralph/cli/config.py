@@ -14,8 +14,6 @@ from ralph.plugins.loading import load_plugins
 from ralph.settings import Settings, is_trusted, own_sources, read_settings, settings_in, user_file, workspace_folder
 from ralph.system.text import one_line
 
-__all__ = ["app"]
-
 app = typer.Typer(add_completion=False, help="Show the settings in force.", no_args_is_help=True)
 
 

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from ralph.records.record import RunRecord
     from ralph.store import Store
 
-__all__ = ["extend", "pause", "send_request", "stop", "tell", "wait_for_state"]
-
 _MOST_CHARACTERS = 8_000
 _STOP_SECONDS = 10.0
 _POLL_SECONDS = 0.1

@@ -28,8 +28,6 @@ from ralph.testing.steps import Cut, EditFile, Fail, Say, Step
 from ralph.testing.wire import ModelRequest
 from ralph.types.output import Failed
 
-__all__ = ["demo"]
-
 Keep = Annotated[bool, typer.Option("--keep", help="Keep the demo's repository and print its path.")]
 StoreName = Annotated[
     str | None, typer.Option("--store", metavar="URL", help="Where the run is kept; by default with all others.")

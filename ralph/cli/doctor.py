@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from ralph.plugins import Plugins
     from ralph.settings import Settings
 
-__all__ = ["doctor"]
-
 _EXECUTOR_CHECKS = {"copilot", "endpoint", "executor"}
 _REQUIRED_CHECKS = {"store", "workspace", "settings", "sandbox", "conflict"}
 _COPILOT_CHECKS = {"copilot", "copilot-runtime", "github-copilot-sdk", "login"}

@@ -13,8 +13,6 @@ from ralph.errors import naming_store, nearest, plainly
 from ralph.system.secrets import Redactor, secret_values
 from ralph.system.text import printable
 
-__all__ = ["complain", "report_fault", "usage_message", "with_store"]
-
 _LONGEST = 20_000
 _LONGEST_WORD, _WORD_START, _WORD_END = 1000, 200, 100
 _SHOWN = 80

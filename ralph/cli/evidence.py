@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
     from ralph.pipeline.explain import Stage
 
-__all__ = ["chain_json", "marked", "print_chain", "print_evidence"]
-
 _MOST = 20_000
 _LISTED = 20
 _LABEL = 29

@@ -14,8 +14,6 @@ from ralph.cli.output import print_json, print_paragraph
 from ralph.cli.plugins import plugins_of
 from ralph.errors import UsageError
 
-__all__ = ["export", "import_"]
-
 Output = Annotated[
     Path | None, typer.Option("--output", "-o", metavar="FILE", help="A new file; standard output by default.")
 ]

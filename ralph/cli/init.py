@@ -18,8 +18,6 @@ from ralph.verifiers import detect_test_command
 if TYPE_CHECKING:
     from ralph.verifiers import Detected
 
-__all__ = ["init"]
-
 Planned = Annotated[bool, typer.Option("--plan", help="Also write @fix_plan.md, the agent's checklist.")]
 Force = Annotated[bool, typer.Option("--force", help="Overwrite what is there.")]
 

@@ -19,19 +19,6 @@ if TYPE_CHECKING:
     from ralph.records.record import IterationRecord, RunRecord
     from ralph.store import Store
 
-__all__ = [
-    "configured_store",
-    "find_iteration",
-    "find_run",
-    "given_store",
-    "is_alive",
-    "opened_run",
-    "opened_store",
-    "owner_text",
-    "run_state",
-    "store_option",
-]
-
 _NOT_SETTINGS = {"RALPH_DEBUG", "RALPH_PLUGINS", "RALPH_TURN"}
 _MOST_BYTES = 1_000_000
 

@@ -5,8 +5,6 @@ from typing import Annotated
 
 import typer
 
-__all__ = ["AsJson", "Folder", "NoPlugins", "RunId", "StoreName"]
-
 AsJson = Annotated[bool, typer.Option("--json", help="As JSON.")]
 Folder = Annotated[Path, typer.Option("--directory", "-C", metavar="DIR", help="The folder to work in.")]
 NoPlugins = Annotated[

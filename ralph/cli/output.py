@@ -12,16 +12,6 @@ from ralph.watch.terminal import console_for
 if TYPE_CHECKING:
     from rich.console import Console
 
-__all__ = [
-    "console",
-    "print_json",
-    "print_json_list",
-    "print_line",
-    "print_paragraph",
-    "print_table",
-    "when",
-]
-
 _GAP = "  "
 _LEAST_FOLDED = 24
 """The least number of columns in which a folded text is readable."""

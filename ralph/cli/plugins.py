@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from ralph.plugins import Command, CommandContext, Plugins
     from ralph.plugins.discovery import Plugin
 
-__all__ = ["command_app", "command_context", "described_commands", "plugins", "plugins_of", "settle_settings"]
-
 
 def plugins(*, directory: Folder = Path(), as_json: AsJson = False, no_plugins: NoPlugins = False) -> int:
     """List the plug-ins: where each comes from, what it adds, and its problems.

@@ -6,8 +6,6 @@ from pathlib import Path
 from ralph.errors import UsageError
 from ralph.types.plan import read_plan
 
-__all__ = ["look_at_plan", "read_prompt"]
-
 _MOST_BYTES = 1_000_000
 _HOW = 'Give the task as an argument (`ralph run "Make the tests pass"`), with -f FILE, or with - from standard input.'
 

@@ -29,8 +29,6 @@ from ralph.system.text import one_line
 from ralph.types import evolve
 from ralph.types.output import Interrupted
 
-__all__ = ["app", "parse_overrides", "replay_rules"]
-
 app = typer.Typer(add_completion=False)
 
 Passes = Annotated[

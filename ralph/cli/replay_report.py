@@ -14,8 +14,6 @@ from ralph.watch.terminal import STOP_SIGNS, evidence_text, print_rows, print_te
 if TYPE_CHECKING:
     from rich.console import Console
 
-__all__ = ["Replays", "print_replays", "replayed_json"]
-
 Row = tuple[str, str]
 
 _ON_THE_WAY = 6

@@ -20,8 +20,6 @@ from ralph.types import evolve
 from ralph.types.output import Answered, Failed, Outcome, Usage
 from ralph.types.plan import parse_plan
 
-__all__ = ["Broken", "Line", "read_logs"]
-
 _MOST = 10**12
 _SHORT = 500
 """Characters up to which a reply can be an error and nothing else."""

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from ralph.settings import SettingsFound
     from ralph.watch import Display
 
-__all__ = ["resume"]
-
 _LATEST = 200
 """The number of newest runs that are searched for those in a worktree of a folder."""
 

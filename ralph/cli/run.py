@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from ralph.watch import Display
     from ralph.workspace.worktree import Worktree
 
-__all__ = ["display_for", "exit_code", "look_up", "run", "run_shown"]
-
 _EXIT_CODES = {
     "completed": 0,
     "error": 1,

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from ralph.store import Store
     from ralph.store.run_list import ListedRun
 
-__all__ = ["app"]
-
 _ALL = 1_000_000
 
 app = typer.Typer(add_completion=False, help="List runs: their tasks, how far they got, why they stopped.")

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from ralph.settings import Source
     from ralph.system.declarations import Flag
 
-__all__ = ["ask_at_terminal", "stored_settings", "with_settings"]
-
 Command = Callable[..., Any]
 
 

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from ralph.store import Store
     from ralph.watch import Display
 
-__all__ = ["logs", "show"]
-
 Number = Annotated[int | None, typer.Option("--iteration", "-i", min=1, metavar="N", help="One iteration, in full.")]
 Why = Annotated[bool, typer.Option("--why", help="With --iteration: the whole chain from the signals to the decision.")]
 Follow = Annotated[bool, typer.Option("--follow", "-f", help="Continue with new events until the run ends.")]

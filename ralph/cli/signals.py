@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from ralph.loop.runner import Runner
     from ralph.watch import Display
 
-__all__ = ["cancelled_by_signals"]
-
 _GRACE_SECONDS = 4.5
 """Seconds that the run has after the first signal to end the agent's turn and store the output."""
 

@@ -10,8 +10,6 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, cast
 
-__all__ = ["parse_transcript"]
-
 Event = Mapping[str, Any]
 Fields = dict[str, Any]
 

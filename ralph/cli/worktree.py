@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from ralph.records.record import RunRecord
     from ralph.workspace.worktree import End, Worktree
 
-__all__ = ["end_resumed_worktree", "end_worktree", "new_worktree", "report_remaining_worktree"]
-
 _MOST_NAMED = 5
 
 

@@ -15,8 +15,6 @@ from ralph.errors import UntrustedSettingsError
 from ralph.settings.model import TRUSTED_ONLY
 from ralph.settings.sources import FileSource, Source
 
-__all__ = ["Ask", "is_agreed", "is_trusted", "leaves", "remember", "require_trust", "untrusted_keys"]
-
 Ask = Callable[[Source, tuple[str, ...]], bool]
 """Asks the user for consent to the named settings of a source; without names, to running the file as a plug-in."""
 

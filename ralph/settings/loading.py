@@ -26,17 +26,6 @@ from ralph.system.secrets import Redactor, is_secret_name
 if TYPE_CHECKING:
     from pydantic_settings import BaseSettings
 
-__all__ = [
-    "SWITCH",
-    "SettingsFound",
-    "environment",
-    "load_settings",
-    "read_settings",
-    "require_numbers",
-    "setting_error",
-    "with_flags",
-]
-
 SWITCH = "RALPH_PLUGINS"
 """The variable that turns all plug-ins off with the value `off`."""
 

@@ -34,22 +34,6 @@ from ralph.system.sandbox import Sandbox, Variables
 from ralph.types import evolve
 from ralph.types.output import Timeouts
 
-__all__ = [
-    "FLAGS",
-    "SECRETS",
-    "TRUSTED_ONLY",
-    "ExecutorSettings",
-    "Glob",
-    "Setting",
-    "Settings",
-    "StatusFieldSetting",
-    "TaskSettings",
-    "is_secret",
-    "model_in",
-    "secrets_of",
-    "settings_in",
-]
-
 _TIMEOUTS = Timeouts()
 
 ENVIRONMENT_PREFIX = "RALPH_"

@@ -9,8 +9,6 @@ from typing import Any, cast
 from ralph.errors import SettingError, UsageError, WorkspaceError
 from ralph.system.files import read_regular
 
-__all__ = ["FileSource", "Source", "own_sources", "toml_source", "user_file", "workspace_folder"]
-
 _MOST_BYTES = 1_000_000
 
 

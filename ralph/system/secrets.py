@@ -21,8 +21,6 @@ from ralph.system.text import pattern, storable
 if TYPE_CHECKING:
     from ahocorasick_rs import AhoCorasick
 
-__all__ = ["MASK", "RedactedStream", "Redactor", "is_secret_name", "secret_values"]
-
 MASK = "***"
 
 _PIECE = 100_000

@@ -19,17 +19,6 @@ from ralph.system.files import read_regular
 from ralph.system.text import pattern, storable
 from ralph.types import evolve
 
-__all__ = [
-    "PLAN_NAMES",
-    "PlanItem",
-    "PlanState",
-    "TaskPlan",
-    "compare",
-    "parse_plan",
-    "parse_prd",
-    "read_plan",
-]
-
 PLAN_NAMES = (".ralph/@fix_plan.md", "@fix_plan.md", "fix_plan.md")
 """The paths to look for a plan, in this order; the first that exists is the plan."""
 

@@ -15,8 +15,6 @@ from ralph.hooks import Hooks
 from ralph.records.events import Diagnosed, Event, MessageReceived, MessageStreamed, ToolFinished, ToolStarted
 from ralph.system.text import SPELT_OUT
 
-__all__ = ["DISK_FULL", "BackgroundWriter", "Display", "JsonDisplay"]
-
 DISK_FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 """The numbers of the errors that mean that a disk has no room left."""
 

@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
     from rich.text import Text
 
-__all__ = ["LiveDisplay"]
-
 _IN_PANEL = (IterationStarted, MessageReceived, MessageStreamed, Resumed, ToolFinished, ToolStarted)
 """Events that only the panel shows."""
 

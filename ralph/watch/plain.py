@@ -31,8 +31,6 @@ from ralph.watch.base import Display
 from ralph.watch.summary import print_summary
 from ralph.watch.terminal import BREAKER_SIGNS, clipped, console_for, sign
 
-__all__ = ["PlainDisplay", "scan_text"]
-
 _MESSAGE_LINES = 20
 _OUTPUT_LINES = 12
 _LAST_LINES = 8

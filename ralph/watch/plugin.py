@@ -11,8 +11,6 @@ from ralph.watch import open_display
 if TYPE_CHECKING:
     from ralph.watch import Display
 
-__all__ = ["ralph_displays"]
-
 
 @hookimpl
 def ralph_displays() -> Iterable[Provider]:

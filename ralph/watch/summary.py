@@ -15,8 +15,6 @@ from ralph.watch.terminal import STOP_SIGNS, evidence_text, print_rows, print_te
 if TYPE_CHECKING:
     from rich.console import Console
 
-__all__ = ["next_step", "print_summary"]
-
 _ENDED = {
     "stuck": "Stopped: stuck",
     "test_saturation": "Stopped: only tests were run",

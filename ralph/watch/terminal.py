@@ -12,17 +12,6 @@ if TYPE_CHECKING:
     from ralph.analysis.result import Evidence
     from ralph.watch.base import BackgroundWriter
 
-__all__ = [
-    "BREAKER_SIGNS",
-    "STOP_SIGNS",
-    "clipped",
-    "console_for",
-    "evidence_text",
-    "print_rows",
-    "print_text",
-    "sign",
-]
-
 BREAKER_SIGNS = {"closed": "○", "half_open": "◐", "open": "●", "warning": "◉"}
 STOP_SIGNS = {"completed": "✓", "cancelled": "■"}
 """Every other stop reason has ✗."""
