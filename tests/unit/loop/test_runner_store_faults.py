@@ -160,14 +160,14 @@ class ReleasesSlowly(MemoryStore):
 
 
 async def test_a_run_that_is_cancelled_from_outside_as_it_ends_gives_its_lease_up() -> None:
-    store = ReleasesSlowly()
-    with anyio.CancelScope() as scope:
+    store, scope = ReleasesSlowly(), anyio.CancelScope()
 
-        class Cancels(SeenEvents):
-            async def on_run_finished(self, event: RunFinished) -> None:
-                scope.cancel()
+    class Cancels(SeenEvents):
+        async def on_run_finished(self, event: RunFinished) -> None:
+            scope.cancel()
 
-        seen = Cancels()
+    seen = Cancels()
+    with scope:
         async with Runner(executor=ScriptedExecutor([DONE]), store=store, hooks=[seen]) as runner:
             await runner.run("task")
     assert scope.cancel_called
