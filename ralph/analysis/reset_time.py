@@ -23,8 +23,10 @@ _UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 _AMOUNT = (
     r"\d{1,7}(?:\.\d{1,6})?\s?(?:ms|millis\w{0,9}|s|secs?|seconds?|m|mins?|minutes?|h|hrs?|hours?|d|days?)(?![a-z])"
 )
+# "total retry wait time: 5 seconds" says how long the agent has waited.
 _WAIT = pattern(
-    r"\b(?:try(?:ing)? again|retry(?:ing)?|retry[-_ ]after|resets?|available again|wait)\b[^\n\d.;]{0,20}?"
+    r"\b(?<!total )(?<!retry )(?:try(?:ing)? again|retry(?:ing)?|retry[-_ ]after|resets?|available again|wait)\b"
+    r"[^\n\d.;]{0,20}?"
     rf"({_AMOUNT}(?:(?:,|\sand)?\s?{_AMOUNT}){{0,3}})"
     r"|retry[-_ ]after[\"']?\s{0,2}[:=]?\s{0,2}(\d{1,7}(?:\.\d{1,6})?)(?![\w:])",
     re.IGNORECASE,

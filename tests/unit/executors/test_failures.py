@@ -76,7 +76,13 @@ def test_a_status_is_found_where_a_message_names_it(message: str, status: int | 
 
 @pytest.mark.parametrize(
     ("message", "seconds"),
-    [("Try again in 20s.", 20), ("retry after 2 min", 120), ("retry in 250ms", 0.25), ("try again later", None)],
+    [
+        ("Try again in 20s.", 20),
+        ("retry after 2 min", 120),
+        ("retry in 250ms", 0.25),
+        ("try again later", None),
+        ("retried 5 times (total retry wait time: 5.52 seconds) Last error: 429", None),
+    ],
 )
 def test_a_wait_is_found_where_a_message_names_it(message: str, seconds: float | None) -> None:
     assert wait_in(message) == seconds
