@@ -28,6 +28,9 @@ LEFT_OUT = {
     "generic-api-key",
     "hashicorp-tf-password",
     "kubernetes-secret-yaml",
+    "lob-api-key",
+    "lob-pub-api-key",
+    "airtable-personnal-access-token",
     "private-key",
     "slack-webhook-url",
 }

@@ -29,8 +29,8 @@ _PIECE = 100_000
 _SHORTEST = 6
 """A shorter value is not masked: it would eat the text."""
 
-_CONTEXT = 4
-"""Characters before a text that its first secret is recognised by."""
+_CONTEXT = 12
+"""Characters before a text that its first secret is recognised by: the longest look behind has ten."""
 
 _OPEN = 320
 """How many characters an assignment takes at most, from its name to the end of a quoted value."""
@@ -120,7 +120,7 @@ _ASSIGNED = pattern(
       \\?["'`]?\]? [ \t]{0,3} (?: => | := | [:=] ) [ \t]{0,3}
     )
     (?: (?P<quote>\\?["'`]) (?P<quoted>[^"'`\n\\]{6,200}) (?=\\?["'`])
-      | (?P<plain>[^\s"'`,;&|(){}\[\]<>\\=]{6,200}={0,2}) )
+      | (?P<plain>[^\s"'`,;&|(){}\[\]<>\\=]{6,200}+={0,2}+) (?![(\[]) )
     """,
     re.VERBOSE,
 )
@@ -141,6 +141,8 @@ _PLACEHOLDER = pattern(
     r"|(?:string|password|passwd|secret|token|none|null|true|false|undefined|required|optional|redacted|hidden|masked"
     r"|bearer|basic|object|number|integer|boolean|default|unknown|invalid|missing|changed|expired|enabled|disabled)s?[.!?]?"
 )
+_WORDS = pattern(r"[A-Za-z]*[0-9]{0,4}(?:[-_.:/][A-Za-z]*[0-9]{0,4})*")
+"""Names, versions and paths: words with a number behind."""
 _DIGIT, _LETTER = pattern(r"[0-9]"), pattern(r"[A-Za-z]")
 _STRONG = pattern(r"(?i)passw|passphrase|pwd|secret")
 
@@ -192,7 +194,7 @@ class _Rules(NamedTuple):
     @lru_cache(maxsize=1)
     def load(cls) -> "_Rules":
         """Read the rules; the patterns are compiled when they are first used."""
-        from ahocorasick_rs import AhoCorasick
+        from ahocorasick_rs import AhoCorasick, Implementation
 
         data = json.loads(Path(__file__).with_name("gitleaks.json").read_text(encoding="utf-8"))
         tried: dict[str, list[_Rule]] = {hint: [] for hint in (*_BEGINNINGS, *_NAME_HINTS, *_INNER)}
@@ -203,7 +205,7 @@ class _Rules(NamedTuple):
             source = f"(?i:{each['names']}){_OPERATOR}((?i:{'|'.join(each['values'])}))(?![A-Za-z0-9_-])"
             for hint in each["hints"]:
                 tried.setdefault(hint, []).append(_Rule(pattern(source, re.ASCII), None))
-        sought = AhoCorasick(tuple(tried), store_patterns=False)
+        sought = AhoCorasick(tuple(tried), store_patterns=False, implementation=Implementation.DFA)
         return cls(sought, tuple(map(tuple, tried.values())), tuple(_INNER.get(hint) for hint in tried))
 
 
@@ -262,17 +264,20 @@ class RedactedStream:
     def feed(self, chunk: str) -> str:
         """Take the next piece and return what is safe to show by now."""
         self._text += storable(chunk)
-        return self._shown(self._decided(), final=False)
+        return self._shown(*self._decided(), final=False)
 
     def flush(self, last: str = "") -> str:
         """Take the last piece, end the text and return the rest of it."""
         self._text += storable(last)
-        shown = self._shown(len(self._text), final=True)
+        shown = self._shown(len(self._text), len(self._text), final=True)
         self._text, self._from, self._tail = "", 0, None
         return shown
 
-    def _shown(self, decided: int, *, final: bool) -> str:
-        """Mask and release what comes before `decided`, and secrets that begin there as a whole."""
+    def _shown(self, decided: int, opened: int, *, final: bool) -> str:
+        """Mask and release what comes before `decided`, and secrets that begin there as a whole.
+
+        `opened` is where a given value begins that the text ends within.
+        """
         text, position, pieces = self._text, self._from, list[str]()
         if self._tail and (tail := self._tail.match(text, position)):
             position = tail.end()
@@ -280,13 +285,16 @@ class RedactedStream:
             self._tail = None
         for start, (value_end, rules) in self._candidates(text):
             if start < position:
+                position = max(position, value_end)  # the rest of a given value that a shorter secret begins
                 continue
             if start >= decided:
                 break
             secret = _secret(text, start, value_end, rules, final=final)
             if secret is None:
                 continue
-            if secret.start == secret.end:  # what ends the secret is not here yet
+            if (
+                secret.start == secret.end or secret.start <= opened < secret.end
+            ):  # what ends the secret is not here yet
                 decided = start
                 break
             pieces += text[position : secret.start], secret.shown
@@ -314,20 +322,21 @@ class RedactedStream:
                 found[start] = max(value_end, end), rules
         return sorted(found.items(), key=itemgetter(0))
 
-    def _decided(self) -> int:
-        """Return the end of the text in which no further character can change what is a secret."""
+    def _decided(self) -> tuple[int, int]:
+        """Return where text ends that no further character can change, and where an unfinished given value begins."""
         text = self._text
         earliest = max(self._from, len(text) - self._reach)
         decided = earliest + len(text[earliest:].rstrip(_VISIBLE))
         if decided > earliest and (unfinished := _UNFINISHED.search(text, max(self._from, decided - 100), decided)):
             decided = unfinished.start()
+        opened = len(text)
         for value in self._broken:
             start = max(self._from, len(text) - len(value) + 1)
             while (start := text.find(value[0], start, decided)) >= 0:
                 if value.startswith(text[start:]):
-                    decided = start
+                    decided = opened = start
                 start += 1
-        return decided
+        return decided, opened
 
 
 def _secret(text: str, start: int, value_end: int, rules: Sequence[_Rule], *, final: bool) -> _Secret | None:
@@ -381,24 +390,29 @@ def _assigned(text: str, start: int) -> _Secret | None:
 
 
 def _looks_secret_in_quotes(match: re.Match[str]) -> bool:
-    """Return True for any word after the name of a password or secret; else the value needs letters and digits."""
+    """Return True for any word after the name of a password or secret, else for what is no word."""
     value = match["quoted"]
     if _STRONG.match(match["name"]) and " " not in value:
         return bool(_LETTER.search(value)) or len(value) >= 8
+    return _is_mixed(value) and not _WORDS.fullmatch(value)
+
+
+def _is_mixed(value: str) -> bool:
     return bool(_LETTER.search(value) and _DIGIT.search(value))
 
 
 def _looks_secret(match: re.Match[str]) -> bool:
-    """Return True for letters and digits, which no name in code and no word in prose is made of.
+    """Return True for letters and digits that are no word with a number, as names in code are.
 
-    Where spaces surround the operator, as in code and YAML, it must be longer, without a dot. An environment variable
-    for a password may have a value of letters alone.
+    A password right behind its "=" may be a word with a number; behind a name in capitals, any word.
     """
-    value, name = match["plain"], match["name"]
-    mixed = bool(_LETTER.search(value) and _DIGIT.search(value))
-    if match["before"][-1] in " \t>":
-        return mixed and len(value) >= 8 and "." not in value and value.isascii()
-    return mixed or (name.isupper() and bool(_STRONG.match(name)))
+    value, name, strong = match["plain"], match["name"], _STRONG.match(match["name"])
+    if not _is_mixed(value):
+        return bool(strong) and name.isupper() and match["before"].endswith("=")
+    if strong and match["before"].endswith("="):
+        return True
+    random = not _WORDS.fullmatch(value) or (strong and len(value) >= 12 and not (value.islower() or value.isupper()))
+    return bool(random) and value.isascii() and len(value) >= (8 if strong else 12)
 
 
 def secret_values(environ: Mapping[str, str]) -> tuple[str, ...]:

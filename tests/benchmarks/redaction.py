@@ -126,7 +126,6 @@ notion: ntn_{num:11}{alnum:35}
 figma: figd_{word:40}
 atlassian: ATATT3{word:186}
 bitbucket: ATBB{alnum:32}
-airtable: pat{alnum:14}.{hex:64}
 contentful: CFPAT-{word:43}
 readme: rdme_{lower:70}
 prefect: pnu_{alnum:36}

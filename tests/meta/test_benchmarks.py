@@ -51,8 +51,8 @@ PROMISES: dict[str, tuple[tuple[str, ...], dict[str, Kept]]] = {
         (),
         {
             "shapes": lambda found: found["shapes"] >= 120 and found["missed"] == [],
-            "false_alarms": lambda found: found["false_alarms"] <= 3,
-            "ms_1mb": lambda found: found["ms_1mb"] <= 100,
+            "false_alarms": lambda found: found["false_alarms"] == 0,
+            "ms_1mb": lambda found: found["ms_1mb"] <= 15,
             "slope": lambda found: found["slope"] <= 2,
         },
     ),

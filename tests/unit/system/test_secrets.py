@@ -110,6 +110,8 @@ def test_what_surrounds_a_secret_stays(text: str, masked: str) -> None:
         "password = get_password(); token: str; max_tokens=100000; tokens: 12345678; api_key=os.environ['KEY_1']",
         'properties: {"token": {"type": "string"}, "password": "string"}; sort_key = "name1"; cache_key=user42',
         "The password is asked for at the prompt: type it, then press Enter. My secret: be kind.",
+        "def parse(token: str2bool): retry(token=make_token2, n=3); const token = getToken1(); password=hash1234(pw)",
+        "--token=ci_job1 session_token=sess_42 EXIT_TOKEN: step_12of40 token: utf8_string; key = 'name_1'",
         "password: ${DB_PASSWORD}\ntoken: <your-token>\nsecret_name: my-secret-1\n",
     ],
 )
@@ -130,6 +132,18 @@ def test_given_values_are_masked_in_every_spelling_but_not_when_short() -> None:
     assert redact(r'{"x": "p@ss w\u00f6rd\n1"}') == '{"x": "***"}'
     assert redact("?q=p%40ss%20w%C3%B6rd%0A1") == "?q=***"
     assert redact("short longenough") == "short ***"
+
+
+def test_a_given_value_is_masked_to_its_end_wherever_a_shorter_secret_begins(subtests: pytest.Subtests) -> None:
+    for value in ("Tr0ub4dor&3xyz;end", "sEcr3t!<br>(x)=yz", "c0mpl3x,pa ss word", "ghp_" + FILLER + " and more"):
+        for name in ("PASSWORD=", "API_TOKEN=", '"secret": "', "x "):
+            text = f"{name}{value} end"
+            with subtests.test(text=text):
+                whole = Redactor([value])(text)
+                assert whole == f"{name}{MASK} end"
+                for cut in range(len(text)):
+                    stream = Redactor([value]).stream()
+                    assert stream.feed(text[:cut]) + stream.feed(text[cut:]) + stream.flush() == whole
 
 
 def test_a_password_of_six_characters_is_long_enough_to_be_masked() -> None:
@@ -163,6 +177,9 @@ PIECES = st.sampled_from([
     "TOKEN",
     " = ",
     ": ",
+    "encryption_key=",
+    "client-key: ",
+    "abc123def456",
     '"',
     "twitter",
     "\0",
