@@ -312,7 +312,7 @@ def as_verifiers(
     """Return verifiers; a command is a program with arguments, as one text or as a sequence.
 
     Raises:
-        UsageError: a command cannot be read, or needs a shell.
+        UsageError: a command cannot be read, begins with an option, or needs a shell.
     """
     several = [given] if isinstance(given, Verifier | str) else given
     return [_verifier(each, redactor) for each in several]

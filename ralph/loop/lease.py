@@ -24,7 +24,7 @@ _BEAT = 0.5
 """Seconds between two looks at the inbox."""
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Stop:
     """The user's request that the run ends: it ends the agent's turn, or the verification, that is running."""
 

@@ -15,6 +15,7 @@ from collections import deque
 from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import AsyncExitStack, suppress
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal, Self
@@ -59,7 +60,7 @@ _PROBLEMS = 20
 
 
 class Runner:
-    """Runs an executor in a loop. Used in `async with`; it then owns executor, store and workspace.
+    """Runs an executor in a loop. Used in `async with`, also repeatedly; it then owns executor, store and workspace.
 
     Wherever a part has a name or a path, the name, the path or an instance may be given.
 
@@ -219,6 +220,8 @@ class Runner:
             with anyio.CancelScope(shield=True):
                 for run in self._runs.values():
                     await run.lease.end()
+                self._runs.clear()  # the next use takes them up anew, and starts the executor again
+                self._executor_started = False
                 await self._stack.aclose()
 
     def run_sync(self, task: str) -> RunRecord:
@@ -253,32 +256,30 @@ class Runner:
     async def stream(self, task: str, *, run_id: str | None = None) -> AsyncGenerator[Event]:
         """Run a task and yield its events as they happen; the last one is `run_finished`.
 
-        The run does not wait for the reader. Leaving the loop early cancels the run. Pieces of a message that the agent
-        is still writing are dropped while the reader is far behind; no other event is.
+        The run does not wait for the reader. Leaving the loop early cancels this run, and no other. Pieces of a message
+        that the agent is still writing are dropped while the reader is far behind; no other event is.
 
         Raises:
             Exception: what `run` raises.
         """
-        events = EventStream()
-        self._hooks = (*self._hooks, events)
-        ending = asyncio.create_task(self._streamed(task, run_id, events))
+        events, stop = EventStream(), Stop()
+        ending = asyncio.create_task(self._streamed(task, run_id, events, stop))
         try:
             async for event in events:
                 yield event
             await ending
         finally:
-            self._hooks = tuple(hooks for hooks in self._hooks if hooks is not events)
             if not ending.done():
-                if self._stops:
-                    self._end_all("the reader of its events left")
+                if stop in self._stops:
+                    self._end(stop, "the reader of its events left")
                 else:  # it has not begun
                     ending.cancel()
                 with anyio.CancelScope(shield=True):
                     await asyncio.wait([ending])
 
-    async def _streamed(self, task: str, run_id: str | None, events: EventStream) -> None:
+    async def _streamed(self, task: str, run_id: str | None, events: EventStream, stop: Stop) -> None:
         try:
-            await self.run(task, run_id=run_id)
+            await self._loop(await self._begin(task, run_id, self._starting(stop, events)))
         finally:
             events.end()
 
@@ -293,7 +294,7 @@ class Runner:
             UsageError: the task is empty, the workspace is in use, a verifier cannot start.
             StoreError: the store cannot keep the run.
         """
-        return await self._loop(await self._begin(task, run_id))
+        return await self._loop(await self._begin(task, run_id, self._starting(Stop())))
 
     async def resume(self, run_id: str, *, anew: Collection[str] = (), from_checkpoint: bool = False) -> RunRecord:
         """Continue a run that was stopped, crashed or paused; a completed one is returned as it is.
@@ -340,9 +341,13 @@ class Runner:
 
     def _end_all(self, reason: str) -> None:
         for stop in self._stops:
-            stop.ask(reason)
+            self._end(stop, reason)
+
+    def _end(self, stop: Stop, reason: str) -> None:
+        stop.ask(reason)
         for run in self._runs.values():
-            run.log.hurry()
+            if run.stop is stop:
+                run.log.hurry()
 
     @property
     def _entered(self) -> anyio.abc.TaskGroup:
@@ -362,20 +367,26 @@ class Runner:
             raise RecordError(f"There is no run {run_id!r} in the store.", "`ralph runs` lists them.")
         return record
 
-    async def _begin(self, task: str, run_id: str | None) -> ActiveRun:
-        return await begin(self._starting(), task, run_id or new_run_id(self._parts.clock.now()))
+    async def _begin(self, task: str, run_id: str | None, starting: Starting) -> ActiveRun:
+        return await begin(starting, task, run_id or new_run_id(self._parts.clock.now()))
 
     async def _take_up(
         self, record: RunRecord, anew: Collection[str] = (), *, from_checkpoint: bool = False
     ) -> ActiveRun:
-        return await take_up(self._starting(), record, anew, from_checkpoint=from_checkpoint)
+        return await take_up(self._starting(Stop()), record, anew, from_checkpoint=from_checkpoint)
 
-    def _starting(self) -> Starting:
-        return Starting(self._parts, self._store, self._settings, self._new_stop, self._active)
+    def _starting(self, stop: Stop, *readers: Hooks) -> Starting:
+        """Return the parts for the start of one run, with the readers of its events."""
+        hooks = (*self._hooks, *readers)
+        return Starting(
+            self._parts, self._store, self._settings, partial(self._keep, stop), partial(self._active, hooks)
+        )
 
-    def _active(self, record: RunRecord, state: RunState, owner: Owner, stop: Stop, *, seq: int) -> ActiveRun:
+    def _active(
+        self, hooks: Sequence[Hooks], record: RunRecord, state: RunState, owner: Owner, stop: Stop, *, seq: int
+    ) -> ActiveRun:
         parts = self._parts
-        log = EventLog(self._store, record.id, seq, self._hooks, owner=owner.token, clock=parts.clock)
+        log = EventLog(self._store, record.id, seq, hooks, owner=owner.token, clock=parts.clock)
         lease = Lease(self._store, owner, log, stop)
         inbox = Inbox(self._store, record, log=log, stop=stop, limits=parts.rules.limits, clock=parts.clock)
         checkpointing = Checkpointing(parts.workspace, log, parts.commit, parts.redactor)
@@ -384,10 +395,12 @@ class Runner:
         self._runs[record.id] = run = ActiveRun(record, state, log, lease, inbox, stop, checkpointing)
         return run
 
-    def _new_stop(self) -> Stop:
-        """Return the stop signal of one run: another terminal may stop just one, `cancel` ends all."""
-        self._stops.append(Stop(self._cancelled))
-        return self._stops[-1]
+    def _keep(self, stop: Stop) -> Stop:
+        """Return the stop signal of one run: another terminal or a reader may stop just one, `cancel` ends all."""
+        if self._cancelled:
+            stop.ask(self._cancelled)
+        self._stops.append(stop)
+        return stop
 
     async def _loop(self, run: ActiveRun) -> RunRecord:
         try:

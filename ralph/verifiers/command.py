@@ -107,7 +107,7 @@ def parse_command(text: str) -> tuple[str, ...]:
     """Split a text into a program and its arguments, with a shell's quotes but without a shell.
 
     Raises:
-        UsageError: the text is empty, has an open quote, or requires a shell.
+        UsageError: the text is empty, begins with an option, has an open quote, or requires a shell.
     """
     given = f"The verify command {text!r}" if len(text) <= _NAME else f"The verify command {text[:_NAME]!r}…"
     if operator := _operator(text):
@@ -121,6 +121,11 @@ def parse_command(text: str) -> tuple[str, ...]:
         raise UsageError(f"{given} cannot be read: {str(error).lower()}.", "Close the quotation.") from error
     if not words or not words[0]:
         raise UsageError(f"{given} names no program.", "Write the program and its arguments: --verify 'pytest -q'.")
+    if words[0].startswith("-"):
+        raise UsageError(
+            f"{given} begins with an option, so it names no program.",
+            "Write the program and its arguments as one text: verify=[\"pytest -q\"], or --verify 'pytest -q'.",
+        )
     if _ASSIGNMENT.match(words[0]):
         raise UsageError(
             f"{given} begins with {words[0]!r}, which only a shell takes for a variable.",

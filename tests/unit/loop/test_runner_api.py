@@ -8,11 +8,12 @@ import anyio
 import pytest
 
 import ralph.loop.event_log
-from ralph import Analysis, Failed, Keyword, Output, Runner, Turn
+from ralph import Analysis, Failed, Keyword, Limits, Output, Runner, RunRecord, Turn
 from ralph.analysis import AnalysisContext, Opinion
 from ralph.errors import UnknownNameError, UsageError
+from ralph.executors.scripted import Reply
 from ralph.prompt import Prompt
-from ralph.records.events import MessageReceived, RunFinished
+from ralph.records.events import Event, MessageReceived, RunFinished
 from ralph.status import Status
 from ralph.store import MemoryStore, open_store
 from ralph.testing import ScriptedExecutor
@@ -27,6 +28,45 @@ def writes_answer(_prompt: Prompt, turn: Turn) -> str:
 
 def checks_answer(folder: Path) -> list[str]:
     return [sys.executable, "-c", f"assert open({str(folder / 'answer.txt')!r}).read() == '42'"]
+
+
+class Started(ScriptedExecutor):
+    """Answers only between its start and its stop."""
+
+    def __init__(self, replies: list[Reply]) -> None:
+        super().__init__(replies)
+        self.running = False
+        self.counts = [0, 0]
+
+    async def start(self) -> None:
+        self.running = True
+        self.counts[0] += 1
+
+    async def stop(self) -> None:
+        self.running = False
+        self.counts[1] += 1
+
+    async def execute(self, prompt: Prompt, turn: Turn) -> Output:
+        assert self.running, "the executor was not started"
+        return await super().execute(prompt, turn)
+
+
+class Meeting:
+    """Replies once all have arrived."""
+
+    def __init__(self, missing: int) -> None:
+        self.missing = missing
+        self._all = anyio.Event()
+
+    def arrive(self) -> None:
+        self.missing -= 1
+        if self.missing == 0:
+            self._all.set()
+
+    async def reply(self, _prompt: Prompt, _turn: Turn) -> str:
+        self.arrive()
+        await self._all.wait()
+        return "Working."
 
 
 class Refusing:
@@ -63,6 +103,16 @@ def test_one_command_may_stand_alone(tmp_path: Path) -> None:
 def test_a_command_that_needs_a_shell_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="without a shell"):
         Runner(executor=ScriptedExecutor(), workspace=tmp_path, verify=["pytest && true"])
+
+
+@pytest.mark.parametrize("verify", [["pytest", "-q"], ["pytest", ["-q"]], "-q"])
+def test_an_option_alone_is_no_command(verify: list[str | list[str]] | str) -> None:
+    with pytest.raises(UsageError, match=r"'-q' begins with an option.*verify=\[\"pytest -q\"\]"):
+        Runner(executor=ScriptedExecutor(), verify=verify)
+
+
+def test_an_option_belongs_to_the_program_before_it(tmp_path: Path) -> None:
+    Runner(executor=ScriptedExecutor(), workspace=tmp_path, verify=["pytest -q", ["pytest", "-q"]])
 
 
 def test_an_executor_is_found_by_name_and_an_unknown_one_refused() -> None:
@@ -136,6 +186,63 @@ class TestStream:
         assert (record.state, record.stop_reason) == ("finished", "cancelled")
         assert len(executor.prompts) <= 2
 
+    async def test_each_of_two_has_the_events_of_its_own_run(self) -> None:
+        both = Meeting(2)
+        read: list[list[Event]] = []
+        async with Runner(executor=ScriptedExecutor(then=both.reply), limits=Limits(max_iterations=1)) as runner:
+
+            async def reader(task: str) -> None:
+                read.append([event async for event in runner.stream(task)])
+
+            async with anyio.create_task_group() as group:
+                group.start_soon(reader, "One.")
+                group.start_soon(reader, "Two.")
+        assert [len({event.run_id for event in events}) for events in read] == [1, 1]
+        assert [(events[0].type, events[-1].type) for events in read] == [("run_started", "run_finished")] * 2
+        assert read[0][0].run_id != read[1][0].run_id
+
+    async def test_who_leaves_early_ends_no_other_run(self) -> None:
+        both = Meeting(3)  # two agents, and the reader, who has left
+        store, ended = MemoryStore(), list[RunRecord]()
+        left: dict[str, str | None] = {}
+        executor = ScriptedExecutor(then=both.reply)
+        async with Runner(executor=executor, store=store, limits=Limits(max_iterations=1)) as runner:
+
+            async def other() -> None:
+                ended.append(await runner.run("Stays."))
+
+            async with anyio.create_task_group() as group:
+                group.start_soon(other)
+                events = runner.stream("Is left.")
+                async for event in events:
+                    if event.type == "iteration_started":
+                        break
+                while both.missing > 1:  # noqa: ASYNC110 - until both agents are working
+                    await anyio.sleep(0.01)
+                await events.aclose()
+                left.update({run.task: run.stop_reason for run in await store.runs()})
+                both.arrive()
+        assert left == {"Is left.": "cancelled", "Stays.": None}
+        assert [record.stop_reason for record in ended] == ["limit_reached"]
+
+    async def test_cancel_ends_the_run_of_every_stream(self) -> None:
+        both = Meeting(3)
+        ends: list[Event] = []
+        async with Runner(executor=ScriptedExecutor(then=both.reply)) as runner:
+
+            async def reader(task: str) -> None:
+                ends.extend([event async for event in runner.stream(task) if event.type == "run_finished"])
+
+            async with anyio.create_task_group() as group:
+                group.start_soon(reader, "One.")
+                group.start_soon(reader, "Two.")
+                while both.missing > 1:  # noqa: ASYNC110 - until both agents are working
+                    await anyio.sleep(0.01)
+                runner.cancel("enough")
+        assert [(event.stop_reason, event.detail) for event in ends if isinstance(event, RunFinished)] == [
+            ("cancelled", "enough")
+        ] * 2
+
     async def test_what_the_run_raises_reaches_the_reader(self, tmp_path: Path) -> None:
         async with Runner(executor=ScriptedExecutor(), workspace=tmp_path) as runner:
             with pytest.raises(UsageError, match="The task is empty"):
@@ -182,6 +289,38 @@ def test_a_run_is_resumed_without_async(tmp_path: Path) -> None:
     record = again.resume_sync(first.id)
     assert record.stop_reason == "completed"
     assert [iteration.number for iteration in record.history] == [1, 2]
+
+
+def test_a_second_use_starts_the_executor_again(tmp_path: Path) -> None:
+    executor = Started([writes_answer])
+    runner = Runner(executor=executor, workspace=tmp_path, limits=Limits(max_iterations=1))
+    first = runner.run_sync("One.")
+    (tmp_path / "answer.txt").unlink()
+    second = runner.run_sync("Two.")
+    assert (first.stop_reason, second.stop_reason) == ("completed", "completed")
+    assert executor.counts == [2, 2]
+
+
+def test_a_resume_after_a_run_starts_the_executor_again(tmp_path: Path) -> None:
+    workspace = tmp_path / "work"
+    workspace.mkdir()
+    executor = Started([Failed(failure="auth", message="not logged in"), writes_answer])
+    runner = Runner(executor=executor, workspace=workspace, store=tmp_path / "ralph.db")
+    first = runner.run_sync("Work.")
+    assert first.stop_reason == "executor_unavailable"
+    assert runner.resume_sync(first.id).stop_reason == "completed"
+    assert executor.counts == [2, 2]
+
+
+async def test_an_iteration_of_a_second_use_takes_the_run_up_again(tmp_path: Path) -> None:
+    executor = Started(["Working."])
+    runner = Runner(executor=executor, workspace=tmp_path, limits=Limits(max_iterations=1))
+    async with runner:
+        run_id = (await runner.run("Work.")).id
+    for number in (2, 3):
+        async with runner:
+            assert (await runner.iterate(run_id)).number == number
+    assert executor.counts == [3, 3]
 
 
 async def test_two_runners_share_a_store(tmp_path: Path) -> None:
