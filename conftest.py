@@ -86,7 +86,7 @@ def pytest_collection_finish() -> None:
 
 @pytest.fixture(scope="session")
 def provided_cli() -> Found:
-    """The Copilot CLI; fetched once into the user's cache where it is not there.
+    """Provide the Copilot CLI; it is fetched once into the user's cache if it is not there.
 
     Where it cannot be had, the test is skipped with the reason, but in CI it fails: nothing real is left out there.
     """
@@ -100,13 +100,13 @@ def provided_cli() -> Found:
 
 @pytest.fixture(scope="session")
 def copilot_cli(provided_cli: Found) -> Path:
-    """The native Copilot CLI."""
+    """Provide the path of the native Copilot CLI."""
     return provided_cli.path
 
 
 @pytest.fixture(scope="session")
 def copilot_runtime(provided_cli: Found) -> Path:
-    """The lighter runtime that the CLI unpacks, for the SDK."""
+    """Provide the lighter runtime that the CLI unpacks, for the SDK."""
     runtime = anyio.run(provide_runtime, provided_cli)
     assert runtime is not None, f"{provided_cli} unpacked no runtime"
     return runtime

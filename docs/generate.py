@@ -269,7 +269,7 @@ def _fields(model: type[BaseModel], values: dict[type[BaseModel], None], besides
         if (besides is None or name not in besides.model_fields) and not (besides and name == "type"):
             values.update(dict.fromkeys(_models(field.annotation)))
             rows.append([f"`{name}`", _kind(field.annotation, field.metadata, null=True), told.get(name, "")])
-    return _table(rows) if len(rows) > 1 else "Nothing beside the common fields.\n"
+    return _table(rows) if len(rows) > 1 else "Nothing besides the common fields.\n"
 
 
 def _attributes(model: type[BaseModel]) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""A custom status field and completion keyword, and a hook that sees what the agent put into the field.
+"""A custom status field and completion keyword, and an observer that sees what the agent put into the field.
 
 `uv run python examples/extra_fields.py`
 """
@@ -44,7 +44,7 @@ def works(number: int):
 
 
 async def main(folder: Path) -> tuple[RunRecord, Board, str]:
-    """The run's record, what the hook saw, and what the agent was asked for."""
+    """The run's record, what the observer saw, and what the agent was asked for."""
     board, executor = Board(), ScriptedExecutor([works(0), works(1)])
     runner = Runner(
         executor=executor,

@@ -26,7 +26,7 @@ class FileAnalysis(Analysis, frozen=True):
 
 
 class NamedFiles:
-    """An analyzer that can block or support a completion, beside the built-in one."""
+    """An analyzer that can block or support a completion, in addition to the built-in one."""
 
     def analyze(self, output: Output, status: Status, context: AnalysisContext) -> FileAnalysis:
         files = tuple(FILE.findall(output.text))

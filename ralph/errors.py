@@ -181,8 +181,8 @@ class WorkspaceBusyError(WorkspaceError):
         self.path, self.run_id, self.pid = path, run_id, pid
         super().__init__(
             f"{path} is in use by run {run_id} (process {pid}).",
-            f"Wait for it, end it with `ralph stop {run_id}`, or work beside it with --worktree; `ralph show {run_id}` "
-            "shows what it is doing.",
+            f"Wait for it, end it with `ralph stop {run_id}`, or work in parallel with --worktree; "
+            f"`ralph show {run_id}` shows what it is doing.",
         )
 
 

@@ -4,13 +4,13 @@ Subclass `Hooks` and override the methods of interest. The `on_…` methods obse
 in order, and return nothing. The two `before_…` methods may return a `Veto`, or None to allow. All arguments are
 frozen.
 
-The caller who makes a hook owns it: the run neither enters nor closes it. A hook may serve several runs, and learns
+The caller who makes an observer owns it: the run neither enters nor closes it. It may serve several runs, and learns
 from `on_run_finished` that its run is over. The run's event loop calls it, one call at a time, and waits for it; so
-long work belongs in a task of the hook's own.
+long work belongs in a task of the observer's own.
 
-A hook that raises, or takes more than ten seconds, is counted and skipped; the log and the run's events report it once.
-One that took too long is not called again in that iteration, and after three such iterations not at all. A late veto,
-or a value that is not a `Veto`, does not count.
+An observer that raises, or takes more than ten seconds, is counted and skipped; the log and the run's events report it
+once. One that took too long is not called again in that iteration, and after three such iterations not at all. A late
+veto, or a value that is not a `Veto`, does not count.
 """
 
 from datetime import datetime
@@ -25,7 +25,7 @@ __all__ = ["CompletionDue", "Hooks", "IterationDue", "Veto"]
 
 
 class Veto(BaseModel, frozen=True):
-    """A hook's objection to the next step.
+    """An observer's objection to the next step.
 
     Attributes:
         reason: the reason for the user; for a completion, the agent receives it, too.

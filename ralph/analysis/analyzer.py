@@ -1,7 +1,7 @@
 """The built-in analyzer reads a reply once, runs the detectors on it, and draws conclusions from their signals.
 
-Further analyzers may stand beside it: each has an opinion on a completion, and a namespace for its findings. One may
-support a completion or hold it back (`Analysis.opinion`); `ralph.decision.claims` decides what follows from that.
+Further analyzers may run in addition to it: each has an opinion on a completion, and a namespace for its findings. One
+may support a completion or block it (`Analysis.opinion`); `ralph.decision.claims` decides what follows from that.
 """
 
 import json

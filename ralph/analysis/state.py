@@ -57,7 +57,7 @@ from ralph.system.text import pattern
 from ralph.types.output import Answered, Failed, Outcome
 
 _BESIDE = ("test_run", "verified", "exit_signal")
-"""Signals that support completion beside a word of it."""
+"""Signals that support completion together with a word of it."""
 _OF_STATUS = ("exit_signal", "status_blocked")
 """Signals of the status block, which are not words of the reply."""
 

@@ -137,7 +137,7 @@ def run_shown(
         settings: the settings in force.
         folder: the workspace.
         work: starts or resumes the run.
-        hooks: observers beside the display.
+        hooks: observers in addition to the display.
         more: further arguments of `runner_arguments`.
     """
     import anyio

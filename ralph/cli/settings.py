@@ -122,7 +122,7 @@ def _unmasked(value: Any) -> Any:
 
 
 def _own(breaker: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """Yield what was set beside a preset: the stored defaults would otherwise override those of the preset."""
+    """Yield what was set in addition to a preset: the stored defaults would otherwise override those of the preset."""
     from ralph.decision.breaker import BreakerSettings
 
     defaults = BreakerSettings().model_dump()

@@ -186,7 +186,7 @@ def _changes(turn: _Turn, denied: set[str]) -> Fields | None:
 
 
 def _usage(usage: Event) -> Fields | None:
-    """Return the usage; Claude Code counts what it reads from and writes to its cache beside the input."""
+    """Return the usage; Claude Code counts what it reads from and writes to its cache apart from the input."""
     cached, stored = _amount(usage.get("cache_read_input_tokens")), _amount(usage.get("cache_creation_input_tokens"))
     read, written = _amount(usage.get("input_tokens")), _amount(usage.get("output_tokens"))
     if read is None and written is None:

@@ -110,11 +110,14 @@ class Limits(BaseModel, frozen=True, extra="forbid", defer_build=True):
     )
 
     def require_measured(self, measures: Collection[str], *, priced: bool) -> None:
-        """Raises `UnmeasurableLimitError` for a limit on what is not measured.
+        """Check that the executor measures what the limits need.
 
         Args:
             measures: what the executor measures: "tokens", "premium_requests", "cost".
             priced: whether a price is set for the model, so that tokens give a cost.
+
+        Raises:
+            UnmeasurableLimitError: a limit is on what is not measured.
         """
         if self.max_tokens is not None and "tokens" not in measures:
             raise UnmeasurableLimitError(
@@ -175,7 +178,7 @@ class DecisionSettings(BaseModel, frozen=True, extra="forbid", defer_build=True)
         default=3, le=1000, description="Test-only iterations without progress in a row that end the run."
     )
     blocked: PositiveInt = Field(default=2, le=1000, description="Blocked iterations in a row that end the run.")
-    questions: PositiveInt = Field(default=3, le=1000, description="Questions to a person in a row that end the run.")
+    questions: PositiveInt = Field(default=3, le=1000, description="Questions to the user in a row that end the run.")
     unavailable: PositiveInt = Field(
         default=2,
         le=1000,

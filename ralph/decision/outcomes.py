@@ -34,7 +34,7 @@ class Continue(BaseModel, frozen=True):
     """Another iteration.
 
     Attributes:
-        feedback: what the agent is told of the last one.
+        feedback: the feedback to the agent on the last one.
         pivot: the loop is stuck: what repeats, so that the agent changes its approach; empty otherwise.
         warning: the breaker may open soon: why, so that the agent changes its approach; empty otherwise.
         confirm: the last one claimed completion against the evidence; the next one may confirm it.

@@ -127,7 +127,7 @@ def _completed(situation: Situation) -> Complete | None:
 
 
 def _backing(verification: Verification | None) -> str:
-    """Return what supports a completion beside the claim."""
+    """Return what supports a completion in addition to the claim."""
     if verification is None:
         return ""
     if verification.passed:

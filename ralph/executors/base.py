@@ -7,7 +7,7 @@ class Echo(Executor):
     name = "echo"
 
     async def execute(self, prompt: Prompt, turn: Turn) -> Output:
-        return turn.transcript.finish(Completed(), text=f"I was asked: {prompt.task}")
+        return turn.transcript.finish(Answered(), text=f"I was asked: {prompt.task}")
 ```
 
 An agent's failure is a value (`Failed`), never an exception: it reaches the breaker. Everything that an agent says
@@ -338,7 +338,7 @@ async def watchdog(turn: Turn) -> TimedOut:
 
 
 async def within_time(turn: Turn, work: Callable[[], Awaitable[None]]) -> TimedOut | None:
-    """Run `work` beside the watchdog, which cancels it at the end of the time; return what ran out, or None.
+    """Run `work` with the watchdog, which cancels it at the end of the time; return what ran out, or None.
 
     An exception of `work` reaches the caller as it is.
     """

@@ -246,23 +246,23 @@ _NAMED = 20
 
 
 class Objection(NamedTuple):
-    """A veto, with the hook that cast it."""
+    """A veto, with the observer that cast it."""
 
-    hook: str
+    observer: str
     reason: str
 
 
 class Dispatcher:
-    """The hooks of a run.
+    """The observers of a run.
 
     Args:
         hooks: in the order in which they are called.
-        complain: called once for each hook and problem.
+        complain: called once for each observer's method and problem.
 
     Attributes:
-        complaints: the reports about skipped hooks.
-        failures: how often each hook raised, took too long or returned nonsense, by its class and method.
-        vetoes: how many each hook has cast, by its class.
+        complaints: the reports about skipped observers.
+        failures: how often each observer raised, took too long or returned nonsense, by its class and method.
+        vetoes: how many each observer has cast, by its class.
     """
 
     def __init__(self, hooks: Sequence[Hooks], complain: Callable[[str], None]) -> None:
@@ -276,8 +276,8 @@ class Dispatcher:
         self.vetoes: Counter[str] = Counter()
 
     def account(self) -> str:
-        """Return how often hooks failed and vetoed, in a sentence or two; empty if none did."""
-        counted = (("Hooks that failed", self.failures), ("Vetoes", self.vetoes))
+        """Return how often observers failed and vetoed, in a sentence or two; empty if none did."""
+        counted = (("Observers that failed", self.failures), ("Vetoes", self.vetoes))
         return " ".join(
             f"{what}: {', '.join(f'{name} {_times(count)}' for name, count in counts.most_common(_NAMED))}."
             for what, counts in counted
@@ -285,7 +285,7 @@ class Dispatcher:
         )
 
     async def publish(self, event: Event) -> None:
-        """Call every hook with an event; `on_event` comes first."""
+        """Call every observer with an event; `on_event` comes first."""
         for hooks in tuple(self._hooks):
             for name in ("on_event", f"on_{event.type}"):
                 if (method := _own(hooks, name)) is not None:
@@ -309,7 +309,7 @@ class Dispatcher:
     async def _call(
         self, hooks: Hooks, name: str, method: Callable[[Any], Awaitable[object]], about: object, iteration: int
     ) -> object:
-        """Return the answer of a hook; None if it fails, hangs, or has hung in this iteration."""
+        """Return the answer of an observer; None if it fails, hangs, or has hung in this iteration."""
         if self._hanging.get(id(hooks)) == iteration:
             return None
         scope = anyio.CancelScope(deadline=anyio.current_time() + _PATIENCE)
@@ -320,7 +320,7 @@ class Dispatcher:
         except (Exception, SystemExit) as error:
             if id(hooks) not in self._raised:
                 self._raised.add(id(hooks))
-                _logger.exception("the hook %s of %s failed; the run continues", name, type(hooks).__name__)
+                _logger.exception("%s of the observer %s failed; the run continues", name, type(hooks).__name__)
             self._failed(hooks, name, f"failed ({type(error).__name__})")
         if scope.cancelled_caught:
             self._hung(hooks, name, iteration)
@@ -330,7 +330,7 @@ class Dispatcher:
         self._hanging[id(hooks)] = iteration
         self._slow[id(hooks)] += 1
         what = f"took more than {_PATIENCE:g} seconds"
-        _logger.warning("the hook %s of %s %s; the run continues", name, type(hooks).__name__, what)
+        _logger.warning("%s of the observer %s %s; the run continues", name, type(hooks).__name__, what)
         self._failed(hooks, name, what)
         if self._slow[id(hooks)] == _CHANCES:
             self._hooks = [each for each in self._hooks if each is not hooks]
@@ -340,9 +340,9 @@ class Dispatcher:
             self._complain(told)
 
     def _failed(self, hooks: Hooks, name: str, what: str) -> None:
-        hook = f"{type(hooks).__name__}.{name}"
-        self.failures[hook] += 1
-        told = f"The hook {hook} {what}; the run continues without it."
+        called = f"{type(hooks).__name__}.{name}"
+        self.failures[called] += 1
+        told = f"The observer {called} {what}; the run continues without it."
         if told not in self.complaints:
             self.complaints.append(told)
             self._complain(told)
@@ -353,7 +353,7 @@ def _times(count: int) -> str:
 
 
 def _own(hooks: Hooks, name: str) -> Callable[[Any], Awaitable[object]] | None:
-    """Return a method that a hook has overridden; None if it has not."""
+    """Return a method that an observer has overridden; None if it has not."""
     try:
         method = getattr(hooks, name, None)
     except Exception:

@@ -220,7 +220,7 @@ async def _verified(
 async def _vetoed(
     parts: Parts, run: ActiveRun, claim: Claim, output: Output, verification: Verification | None
 ) -> Verification | None:
-    """Return the verdicts, with the vetoes of hooks against a claim that is about to be accepted."""
+    """Return the verdicts, with the vetoes of observers against a claim that is about to be accepted."""
     said = verification or Verification()
     if run.stop.reason or said.refuted or said.cut_short or (said.undecided and not run.state.streaks.confirming):
         return verification
@@ -236,8 +236,8 @@ async def _vetoed(
     with run.stop.watched():
         objections = await run.log.dispatcher.ask(due)
     vetoes = [
-        Verdict(verifier=f"veto of {hook}", passed=False, output=(why := parts.redactor(reason)), signature=why[:200])
-        for hook, reason in objections
+        Verdict(verifier=f"veto of {name}", passed=False, output=(why := parts.redactor(reason)), signature=why[:200])
+        for name, reason in objections
     ]
     return evolve(said, verdicts=(*said.verdicts, *vetoes)) if vetoes else verification
 

@@ -53,7 +53,7 @@ class Stop:
 
 
 class Lease:
-    """This process's hold on a run, renewed beside its iterations, so that it costs them nothing."""
+    """This process's hold on a run, renewed in parallel with its iterations, so that it costs them nothing."""
 
     def __init__(self, store: Store, owner: Owner, log: EventLog, stop: Stop) -> None:
         self._store = store

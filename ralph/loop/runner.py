@@ -448,13 +448,13 @@ class Runner:
             await run.log.commit(run=run.record)
 
     async def _vetoed(self, run: ActiveRun) -> bool:
-        """Return True if a hook vetoes the next iteration, which ends the run."""
+        """Return True if an observer vetoes the next iteration, which ends the run."""
         due = IterationDue(**run.stamp(self._parts.clock.now()), task=run.record.task, workspace=run.record.workspace)
         vetoes: list[Objection] = []
         with run.stop.watched():
             vetoes = await run.log.dispatcher.ask(due)
         if vetoes:
-            why = "; ".join(f"{hook}: {reason}" for hook, reason in vetoes)
+            why = "; ".join(f"{name}: {reason}" for name, reason in vetoes)
             reason = self._parts.redactor(f"iteration {due.iteration} was vetoed by {why}")
             run.state = evolve(run.state, decision=Halt(stop_reason="cancelled", reason=reason))
         return bool(vetoes)

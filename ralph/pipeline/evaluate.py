@@ -67,7 +67,7 @@ class Rules:
 
         Args:
             limits, strategy, analyzer: others than those of the settings, such as a plug-in's.
-            status_fields: fields beside those of the settings.
+            status_fields: fields in addition to those of the settings.
 
         Raises:
             UsageError: the strategy or a status field is not valid.

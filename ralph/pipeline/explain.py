@@ -41,7 +41,7 @@ class Line(BaseModel, frozen=True):
     """One sentence of an explanation.
 
     Attributes:
-        mark: whether it speaks for the stage's conclusion or against it, or is a fact beside it.
+        mark: whether it speaks for the stage's conclusion or against it, or is an additional fact.
         text: hostile where it quotes; not yet safe for a terminal.
     """
 

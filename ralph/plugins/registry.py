@@ -192,8 +192,8 @@ class Plugins:
 
         Args:
             keywords: added to those of plug-ins.
-            further: analyzers that run beside it, by name or as instances; an instance goes by its `name`, or by that
-                of its class.
+            further: analyzers that run in addition to it, by name or as instances; an instance goes by its `name`, or
+                by that of its class.
             first: an analyzer in place of the built-in one.
             no_progress: as in `ResponseAnalyzer`.
 

@@ -124,7 +124,7 @@ def ralph_detectors(settings: "BaseModel | None") -> "Iterable[Detector] | None"
 
 @hookspec
 def ralph_analyzers(settings: "BaseModel | None") -> "Iterable[Provider] | None":
-    """Return whole analyzers beside the built-in one, used where `--analyzer NAME` names them.
+    """Return whole analyzers in addition to the built-in one, used where `--analyzer NAME` names them.
 
     Its result for a reply is in `analysis.further[NAME]`. With `Analysis.opinion` it may support a completion or hold
     it back; it can never force one. One that raises has no say in that analysis, and a warning says so.

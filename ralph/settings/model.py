@@ -133,7 +133,7 @@ class Settings(BaseModel, frozen=True, extra="forbid", defer_build=True):
         "fix_plan, natural_language.",
     )
     analyzers: Annotated[tuple[str, ...], Flag("--analyzer", "NAME", ENDING)] = Field(
-        default=(), description="An analyzer of a plug-in, used beside the built-in one."
+        default=(), description="An analyzer of a plug-in, used in addition to the built-in one."
     )
     verify: Annotated[tuple[str, ...], CONSENT, Flag("--verify", "CMD", ENDING)] = Field(
         default=(), description="A program that must succeed before a run is completed; none: no check."

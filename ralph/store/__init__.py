@@ -57,7 +57,7 @@ def open_store(url: str | None = None) -> "Store":
 
 
 def database_named(url: str | None = None) -> "Database":
-    """Return the database of a store, for tables beside those of runs; nothing is read or written.
+    """Return the database of a store, for tables in addition to those of runs; nothing is read or written.
 
     Args:
         url: as for `open_store`, except "memory:".

@@ -35,7 +35,7 @@ def mark_of_this_process() -> str:
 
 
 def marked(environment: Mapping[str, str], marker: str) -> dict[str, str]:
-    """Return the environment with the mark, beside one that it may have already."""
+    """Return the environment with the mark, in addition to one that it may have already."""
     outer = environment.get(MARK)
     return {**environment, MARK: f"{outer}:{marker}" if outer else marker}
 

@@ -76,7 +76,7 @@ def _grows_linearly(prepare: Callable[[str], _T], work: Callable[[_T], object], 
     Args:
         prepare: converts a text to the work's input; its time does not count.
         work: the function to measure.
-        tile: a text to repeat, beside the usual ones.
+        tile: a text to repeat, in addition to the usual ones.
     """
     for each in (tile, *_TILES):
         short, long = (prepare((each * (length // len(each) + 1))[:length]) for length in (_SHORT, _LONG))
@@ -216,7 +216,7 @@ class DetectorConformance:
 
     @pytest.fixture
     def context(self) -> AnalysisContext:
-        """Provide the context beside the reply."""
+        """Provide the context of the reply."""
         return AnalysisContext()
 
     @pytest.fixture

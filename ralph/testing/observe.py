@@ -15,7 +15,7 @@ from ralph.system.clock import Clock
 
 
 class SeenEvents(Hooks):
-    """Hooks that keep every event of a run in order."""
+    """An observer that keeps every event of a run in order."""
 
     def __init__(self) -> None:
         self.events: list[Event] = []

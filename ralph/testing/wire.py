@@ -451,7 +451,7 @@ def _begun(answer: Answer) -> Body:
 
 
 def _message_usage(usage: Usage, output: int) -> Body:
-    """Count tokens from the cache beside the input, not within it, as Anthropic does."""
+    """Count tokens from the cache apart from the input, not within it, as Anthropic does."""
     cached = usage.cache_read_tokens or 0
     return {
         "input_tokens": max((usage.input_tokens or 0) - cached, 0),

@@ -74,7 +74,7 @@ class VerifierRun:
                 await self._ask(verifier, starting=True)
 
     def result(self, cut_short: str = "") -> Verification:
-        """The results so far, with the usage of a verifier that was interrupted."""
+        """Return the results so far, with the usage of a verifier that was interrupted."""
         verdicts = list(self._verdicts)
         if self._asked is not None:
             verdict = Verdict.unknown(self._asked.name, f"It was cut short: {cut_short}.")

@@ -272,7 +272,7 @@ class FileIndex:
     def _make_ready_to_write(self) -> None:
         """Remove the lock of a killed git, and update the list of ignored paths.
 
-        Beside .gitignore, those are in the repository's own list, or the usual noise.
+        Besides .gitignore, those are in the repository's own list, or the usual noise.
         """
         if self._excluded is None:  # a process that only reads must leave the lock of a writer alone
             (self.folder / "index.lock").unlink(missing_ok=True)

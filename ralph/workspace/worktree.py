@@ -1,4 +1,4 @@
-"""A run in its own worktree and on its own branch, beside the user's checkout.
+"""A run in its own worktree and on its own branch, next to the user's checkout.
 
 At the end the work is kept, merged or discarded. Work that nothing else contains is never deleted: a merge with
 conflicts changes nothing, and discarded work stays in the run's checkpoints.

@@ -51,9 +51,9 @@ class Agent:
         name: in messages.
         program: what is looked for on PATH.
         arguments: what puts it into its ACP mode.
-        install: how a person gets it.
+        install: how the user installs it.
         logins: the variables that it may need to log in, passed on although they look secret.
-        counts: whether the usage it tells is that of the turn, so that a limit on tokens can be kept.
+        counts: whether the usage it reports is that of the turn, so that a limit on tokens can be kept.
         fails_silently: a turn without usage is one that failed, whatever it says.
         notices: how messages begin that are not the model's.
     """

@@ -53,8 +53,8 @@ class Conversation:
     """Talks with the agent's process in one turn.
 
     Attributes:
-        outcome: how the turn ended; None while it goes on.
-        complaint: the end of what the agent said beside the protocol.
+        outcome: how the turn ended; None while it continues.
+        complaint: the end of what the agent said outside the protocol.
     """
 
     def __init__(self, program: Running, turn: Turn, offer: Offer) -> None:

@@ -43,7 +43,7 @@ def sandbox_settings(
         workspace: absolute.
         network: whether commands may use it where the policy does not forbid it.
         folders: what belongs to the workspace and lies elsewhere.
-        secret: what nobody may read.
+        secret: what must not be read.
     """
     denied = [(kind, argument) for kind, argument in map(_parsed, policy.deny) if kind in {"read", "write"}]
     if policy.mode == "approve-all" and not denied:

@@ -40,12 +40,12 @@ def normalize(said: object, most: int, *, unwrap: bool = True) -> NormalizedAnsw
     text = said if isinstance(said, str) and not unwrap else _unwrapped(said, oddities)
     length = len(text)
     text = text[:most]
-    mended = _UNSHOWN.sub("\N{REPLACEMENT CHARACTER}", text)
-    if mended != text:
+    shown = _UNSHOWN.sub("\N{REPLACEMENT CHARACTER}", text)
+    if shown != text:
         oddities.append("It contains characters that cannot be shown; they were replaced.")
-    if _is_left_open(mended):
+    if _is_left_open(shown):
         oddities.append("It ends inside a code block, as if it was cut off.")
-    return NormalizedAnswer(mended, tuple(oddities), length if length > most else 0)
+    return NormalizedAnswer(shown, tuple(oddities), length if length > most else 0)
 
 
 def _unwrapped(said: object, oddities: list[str]) -> str:

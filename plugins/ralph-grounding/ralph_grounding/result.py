@@ -1,6 +1,6 @@
 """The result of an analysis: three scores, each with its evidence, and feedback for readers.
 
-All positions count characters of the response as it was analysed: `response[start:end]` is the text beside them.
+All positions count characters of the response as it was analysed: `response[start:end]` is the text next to them.
 """
 
 from collections.abc import Mapping

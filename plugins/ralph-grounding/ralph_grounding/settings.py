@@ -133,7 +133,7 @@ class BatchSettings(BaseModel, frozen=True, extra="forbid"):
 class LoopSettings(BaseModel, frozen=True, extra="forbid"):
     """The material that `--analyzer grounding` holds each reply against. Paths are relative to the current folder.
 
-    A reply below a minimum blocks a completion; without minimums the scores are only shown beside the others.
+    A reply below a minimum blocks a completion; without minimums the scores are only shown with the others.
     """
 
     claims: str = Field(default="", description="A file of claims, as YAML or JSON.")

@@ -1,4 +1,4 @@
-"""The analyzer of a loop: the scores of each reply, beside what the built-in one finds."""
+"""The analyzer of a loop: the scores of each reply, in addition to what the built-in one finds."""
 
 import time
 from pathlib import Path

@@ -384,7 +384,7 @@ class _Account:
         return None
 
     def _as_answer(self) -> _Evidence | None:
-        """Return the plain opening of an answer to one task: a second signal beside the wording."""
+        """Return the plain opening of an answer to one task: a second signal besides the wording."""
         if self._doubted or self._length < _BRIEF or self._has_shares(_OF_ONE) or not self._ends_cleanly():
             return None
         opening = self._opening.report or self._opening.plain_statement()

@@ -229,10 +229,10 @@ async def test_a_broken_hook_breaks_nothing(
         await told.until(1)
         await log.commit(FACT)
     said = [text for _, text in told.said]
-    assert [text for text in said if not text.startswith("The hook")] == ["one", "resumed"]
-    assert len(said) == 3, "it is told once, in the run's own events, that the hook fails"
+    assert [text for text in said if not text.startswith("The observer")] == ["one", "resumed"]
+    assert len(said) == 3, "it is told once, in the run's own events, that the observer fails"
     assert list(log.dispatcher.failures) == [f"{broken.__name__}.on_event"]
-    assert "the hook on_event of" in caplog.text
+    assert "on_event of the observer" in caplog.text
 
 
 async def test_each_hook_hears_everything_first_and_then_its_own(store: Watched) -> None:

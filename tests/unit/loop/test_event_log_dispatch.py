@@ -50,7 +50,7 @@ async def test_a_hanging_observer_delays_an_iteration_by_its_limit_and_no_more()
     assert hangs.calls == 1
     assert 0.02 <= anyio.current_time() - began < 0.5
     assert len(heard.events) == 50
-    assert told == ["The hook Hangs.on_event took more than 0.02 seconds; the run continues without it."]
+    assert told == ["The observer Hangs.on_event took more than 0.02 seconds; the run continues without it."]
 
 
 async def test_one_that_hangs_in_three_iterations_is_told_nothing_any_more(caplog: pytest.LogCaptureFixture) -> None:
@@ -75,7 +75,9 @@ async def test_what_an_observer_raises_is_logged_once_and_counted_each_time(capl
         await dispatcher.publish(happened())
     assert len([record for record in caplog.records if record.exc_info]) == len(caplog.records) == 2
     assert dispatcher.failures == {"Spills.on_resumed": 10}
-    assert dispatcher.complaints == ["The hook Spills.on_resumed failed (RuntimeError); the run continues without it."]
+    assert dispatcher.complaints == [
+        "The observer Spills.on_resumed failed (RuntimeError); the run continues without it."
+    ]
 
 
 class Vetoes(Hooks):

@@ -165,8 +165,8 @@ def test_an_observer_that_raises_and_a_hook_that_raises_leave_the_run_completed(
     assert record.stop_reason == "completed"
     assert "ralph_keywords failed: RuntimeError: a word is missing. The run continues without it." in watch.told[0]
     assert watch.told[1:] == [
-        "The hook Broken.on_iteration_finished failed (RuntimeError); the run continues without it.",
-        "Hooks that failed: Broken.on_iteration_finished 2 times.",
+        "The observer Broken.on_iteration_finished failed (RuntimeError); the run continues without it.",
+        "Observers that failed: Broken.on_iteration_finished 2 times.",
     ]
     assert list(record.problems) == watch.told[:2]
 

@@ -46,7 +46,7 @@ class _Found(NamedTuple):
 async def with_agent_claims(
     ground_truth: GroundTruth, executor: Executor, *, pages: int = 20, timeout: float = 120.0
 ) -> GroundTruth:
-    """Return the ground truth with the claims that an agent found in its first pages, beside those of structured data.
+    """Return the ground truth with the claims that an agent found in its first pages, and those of structured data.
 
     Args:
         ground_truth: the pages.

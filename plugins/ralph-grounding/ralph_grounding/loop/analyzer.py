@@ -1,4 +1,4 @@
-"""`--analyzer grounding`: the scores of each reply, beside the findings of the built-in analyzer.
+"""`--analyzer grounding`: the scores of each reply, in addition to the findings of the built-in analyzer.
 
 A reply is judged synchronously in the loop's thread, so it is always compared by words.
 """

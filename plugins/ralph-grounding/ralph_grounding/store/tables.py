@@ -1,6 +1,6 @@
 """The tables of analyses, for SQLite and PostgreSQL, and their migrations.
 
-They stand beside Ralph's own tables and touch none of them. Search and sort keys have their own columns; the rest is
+They stand next to Ralph's own tables and touch none of them. Search and sort keys have their own columns; the rest is
 JSON in text columns. Moments are UTC in ISO format, which sorts as text. The result is the last column, so that a scan
 of scores reads little of it.
 """
