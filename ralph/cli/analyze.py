@@ -72,8 +72,9 @@ class Question(BaseModel, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class Ruling:
-    """The record of a reply as the next iteration, and the rules that it was judged by."""
+    """The record of a reply as the next iteration of a run, and the rules that it was judged by."""
 
+    run: RunRecord
     record: IterationRecord
     rules: Rules
     before: Streaks
@@ -107,7 +108,7 @@ class Ruling:
     @property
     def chain(self) -> tuple[Stage, ...]:
         """The explanation, from the signals to the decision."""
-        return explain(self.rules, self.before, self.record, self.plan)
+        return explain(self.rules, self.run, self.before, self.record, self.plan)
 
 
 def judge(question: Question, strategy: Strategy) -> Ruling:
@@ -129,7 +130,7 @@ def judge(question: Question, strategy: Strategy) -> Ruling:
     record = loop.judge(
         Output(text=storable(question.text)), replace(UNKNOWN, plan=plan, plan_state=plan_state), at=now
     )
-    return Ruling(record, rules, state.streaks, plan_state)
+    return Ruling(run, record, rules, state.streaks, plan_state)
 
 
 def _patient(rules: Rules, question: Question) -> Rules:

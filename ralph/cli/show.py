@@ -67,7 +67,7 @@ def _chain(run: "RunRecord", before: "IterationRecord | None", found: "Iteration
     from ralph.pipeline.explain import explain
 
     [rules] = replay_rules(parse_overrides(()), run)
-    return explain(rules, before.tally if before else Streaks(), found)
+    return explain(rules, run, before.tally if before else Streaks(), found)
 
 
 async def _print_run(

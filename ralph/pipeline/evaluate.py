@@ -16,6 +16,7 @@ from ralph.analysis.result import AnalysisContext, Analyzer
 from ralph.decision.breaker import BreakerState, CircuitBreaker, Observation
 from ralph.decision.claims import STRATEGIES, Case, Claim, Strategy, claimed, strategy_named
 from ralph.decision.limits import DecisionSettings, Limits, Price, Spent
+from ralph.decision.outcomes import Streaks
 from ralph.decision.rules import Situation, decide
 from ralph.prompt import contract_example
 from ralph.records.record import IterationRecord, PlanCount, RunRecord, RunState
@@ -121,8 +122,13 @@ def measure_progress(run: RunRecord, state: RunState, changes: Changes, plan: Ta
         plan=plan,
         plan_state=None if plan is None and run.plan is None else compare(run.plan, plan),
         progressed=True if ticked else changed,
-        changed=None if state.baseline is None or not changes.known else changes.fingerprint != state.baseline,
+        changed=differs(changes, state.baseline),
     )
+
+
+def differs(changes: Changes, baseline: str | None) -> bool | None:
+    """Return whether the workspace differs from how it was before the run; None if that is unknown."""
+    return None if baseline is None or not changes.known else changes.fingerprint != baseline
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,17 +199,15 @@ def evaluate(
     case = _after_verification(rules, assessed.case, verification, stopped)
     breaker = _breaker_after(rules, state, case, verification, started_at=started_at, at=at)
     spent = _spent_after(rules, state, case, verification, at=min(started_at, at), duration=duration)
-    situation = Situation(
+    situation = situation_of(
+        rules,
         case,
-        state.streaks.after(case),
-        breaker,
-        at,
+        state.streaks,
+        breaker=breaker,
+        spent=spent,
+        at=at,
         claim=assessed.claim,
         verification=verification,
-        limit=rules.limits.reached(spent, at),
-        breaker_ends_run=rules.breaker.exhausted(breaker),
-        breaker_until=rules.breaker.open_until(breaker),
-        settings=rules.decision,
     )
     decision = decide(situation)
     output, streaks = case.output, situation.streaks
@@ -238,6 +242,38 @@ def evaluate(
         decision=decision,
         spent=spent,
         tally=streaks if case.unanswered else streaks.decided(decision),
+    )
+
+
+def situation_of(
+    rules: Rules,
+    case: Case,
+    before: Streaks,
+    *,
+    breaker: BreakerState,
+    spent: Spent,
+    at: datetime,
+    claim: Claim | None,
+    verification: Verification | None,
+) -> Situation:
+    """Return the facts that the decision on a case rests on.
+
+    Args:
+        before: the streaks after the iteration before.
+        breaker, spent: with this iteration.
+        at: when the iteration was over.
+    """
+    return Situation(
+        case,
+        before.after(case),
+        breaker,
+        at,
+        claim=claim,
+        verification=verification,
+        limit=rules.limits.reached(spent, at),
+        breaker_ends_run=rules.breaker.exhausted(breaker),
+        breaker_until=rules.breaker.open_until(breaker),
+        settings=rules.decision,
     )
 
 

@@ -1,6 +1,6 @@
 """The explanation of a decision: the chain from the signals of a reply to what followed, as lines to read.
 
-Pure. It needs nothing but the record of an iteration, so a stored decision is explained like a new one.
+Pure. It needs nothing but the records of run and iteration, so a stored decision is explained like a new one.
 """
 
 from collections.abc import Iterable, Sequence
@@ -11,13 +11,13 @@ from pydantic import BaseModel
 from ralph.analysis.result import CONFIDENCE_WEIGHTS, Analysis, Evidence
 from ralph.decision.breaker import BreakerState
 from ralph.decision.claims import STRENGTH, Case, Claim
-from ralph.decision.outcomes import Complete, Considered, Decision, Streaks
+from ralph.decision.outcomes import Complete, Considered, Decision, Halt, Streaks, following
 from ralph.decision.rules import Situation, consider
-from ralph.pipeline.evaluate import Rules
-from ralph.records.record import IterationRecord
+from ralph.pipeline.evaluate import Rules, differs, situation_of
+from ralph.pipeline.replay import recorded_pass
+from ralph.records.record import IterationRecord, RunRecord
 from ralph.status import StatusMalformed, StatusReport
 from ralph.system.text import counted
-from ralph.types.output import Output, ToolCall
 from ralph.types.plan import PlanState
 from ralph.types.verification import Verification
 
@@ -63,7 +63,9 @@ class Stage(BaseModel, frozen=True):
     lines: tuple[Line, ...] = ()
 
 
-def explain(rules: Rules, before: Streaks, record: IterationRecord, plan: PlanState | None = None) -> tuple[Stage, ...]:
+def explain(
+    rules: Rules, run: RunRecord, before: Streaks, record: IterationRecord, plan: PlanState | None = None
+) -> tuple[Stage, ...]:
     """Return the chain of an iteration, from the signals of its reply to the decision.
 
     Args:
@@ -71,7 +73,7 @@ def explain(rules: Rules, before: Streaks, record: IterationRecord, plan: PlanSt
         before: the streaks after the iteration before.
         plan: as it was then; a record keeps only how many of its boxes were ticked.
     """
-    situation = _situation(rules, before, record, plan)
+    situation = _situation(rules, run, before, record, plan)
     case, claim, analysis, strategy = situation.case, situation.claim, record.analysis, rules.strategy.name
     return (
         _signals(analysis.evidence),
@@ -88,26 +90,29 @@ def explain(rules: Rules, before: Streaks, record: IterationRecord, plan: PlanSt
     )
 
 
-def _situation(rules: Rules, before: Streaks, record: IterationRecord, plan: PlanState | None) -> Situation:
+def _situation(
+    rules: Rules, run: RunRecord, before: Streaks, record: IterationRecord, plan: PlanState | None
+) -> Situation:
     """Return what the decision of a record rested on, as far as a record keeps it."""
-    calls = ToolCall.unnamed(record.tool_calls - record.denials, record.denials)
-    output = Output(
-        text=record.text, outcome=record.outcome, executor=record.executor, tool_calls=calls, usage=record.usage
-    )
     case = Case(
-        iteration=record.number, output=output, analysis=record.analysis, plan=plan, progressed=record.progressed
+        iteration=record.number,
+        output=recorded_pass(record).output,
+        analysis=record.analysis,
+        plan=plan,
+        changed=differs(record.changes, run.fingerprint),
+        progressed=record.progressed,
+        task=run.task,
     )
-    return Situation(
+    claim = record.claim or _claim_of_old_record(record)
+    return situation_of(
+        rules,
         case,
-        before.after(case),
-        record.breaker,
-        record.finished_at,
-        claim=record.claim or _claim_of_old_record(record),
+        before,
+        breaker=record.breaker,
+        spent=record.spent,
+        at=record.finished_at,
+        claim=claim,
         verification=record.verification,
-        limit=rules.limits.reached(record.spent, record.finished_at),
-        breaker_ends_run=rules.breaker.exhausted(record.breaker),
-        breaker_until=rules.breaker.open_until(record.breaker),
-        settings=rules.decision,
     )
 
 
@@ -266,16 +271,20 @@ def _decision(considered: Sequence[Considered], made: Decision) -> Stage:
     """Return the rules in order: those that did not apply, and the one that did.
 
     Args:
-        made: the decision as it was made, which may have known more of the plan than a record keeps.
+        made: the decision as it was made: by what may have been other settings, and with more known of the plan than
+            a record keeps.
     """
     lines: list[Line] = []
-    conclusion = ""
     for rule in considered:
-        if rule.decision is None:
-            lines.append(Line(text=f"{rule.rule}: {rule.why}"))
-            continue
-        why = made.reason if made.kind == rule.decision.kind else rule.why
-        lines.append(Line(text=f"{rule.rule}: {why}", mark="for"))
-        conclusion = f"{rule.decision.kind}: {why}"
-        break
-    return Stage(name="decision", conclusion=conclusion, lines=tuple(lines))
+        if rule.decision is not None and _outcome(rule.decision) == _outcome(made):
+            lines.append(Line(text=f"{rule.rule}: {made.reason}", mark="for"))
+            break
+        would = f"would {rule.decision.kind} by the settings in force: " if rule.decision else ""
+        lines.append(Line(text=f"{rule.rule}: {would}{rule.why}"))
+    return Stage(name="decision", conclusion=f"{made.kind}: {made.reason}", lines=tuple(lines))
+
+
+def _outcome(decision: Decision) -> tuple[object, ...]:
+    """Return what tells the decisions of different rules apart."""
+    stop = decision.stop_reason if isinstance(decision, Halt) else None
+    return decision.kind, stop, following(decision) is None

@@ -13,9 +13,10 @@ from ralph.analysis import ResponseAnalyzer
 from ralph.decision.breaker import BreakerSettings, CircuitBreaker
 from ralph.decision.claims import strategy_named
 from ralph.decision.limits import DecisionSettings, Limits
-from ralph.decision.outcomes import Halt, following
+from ralph.decision.outcomes import Halt, Pause, Streaks, following
 from ralph.loop.runner import Runner
 from ralph.pipeline.evaluate import Rules
+from ralph.pipeline.explain import explain
 from ralph.pipeline.replay import Moves, Pass, Replay, recorded_pass, recorded_run
 from ralph.records.record import IterationRecord, RunRecord
 from ralph.store import MemoryStore, open_store
@@ -207,6 +208,32 @@ def replayed(rules: Rules, run: RunRecord, passes: list[Pass]) -> list[Made]:
     return [(step.decision, step.reason, step.breaker, step.progressed, step.pivot) for step in replay.result.steps]
 
 
+_RULES = {"limit_reached": "limit", "circuit_open": "circuit open", "test_saturation": "test saturation"}
+
+
+def rule_of(record: IterationRecord) -> str:
+    """The rule that made a decision, by what only that rule decides."""
+    decision = record.decision
+    if isinstance(decision, Halt):
+        word = "logged out" if decision.reason.startswith("no one is logged in") else "executor unavailable"
+        return {**_RULES, "executor_unavailable": word}.get(decision.stop_reason, decision.stop_reason)
+    if isinstance(decision, Pause):
+        opened = "circuit open" if decision.reason.startswith("circuit open") else "calls of the hour"
+        return "limited" if decision.then is None else opened
+    return {"complete": "completed"}.get(decision.kind, decision.kind)
+
+
+def explained(rules: Rules, run: RunRecord, records: list[IterationRecord]) -> None:
+    """Require that each explanation goes by the recorded decision: no rule before the one that made it applies."""
+    before = Streaks()
+    for record in records:
+        decision = explain(rules, run, before, record)[-1]
+        assert decision.conclusion == f"{record.decision.kind}: {record.decision.reason}"
+        assert decision.lines[-1].text == f"{rule_of(record)}: {record.decision.reason}"
+        assert [line.text for line in decision.lines if "by the settings in force" in line.text] == []
+        before = record.tally
+
+
 def compare(start: Taken, taken: list[Taken], rules: Rules, *, verified: bool) -> list[IterationRecord]:
     run, records = live(start, taken, rules, verified=verified)
     script = [*taken, *[taken[-1]] * max(0, len(records) - len(taken))]
@@ -218,6 +245,7 @@ def compare(start: Taken, taken: list[Taken], rules: Rules, *, verified: bool) -
     stored = replayed(rules, recorded_run(run), [recorded_pass(record) for record in records])
     named = [(kind, breaker, progressed, pivot) for kind, _, breaker, progressed, pivot in made]
     assert [(kind, breaker, progressed, pivot) for kind, _, breaker, progressed, pivot in stored[: len(made)]] == named
+    explained(rules, run, records)
     if not start.plan:  # a record keeps no words of the plan, and a reason may quote them
         assert stored[: len(made)] == made
     return records
@@ -332,6 +360,16 @@ def test_what_the_evidence_leads_to(taken: list[Taken], verified: bool, ends: st
     start = Taken("", taken[0].state and "a", NO_BOX if taken[0].plan else "")
     *_, last = compare(start, taken, Rules(limits=Limits(max_iterations=20)), verified=verified)
     assert f"{last.decision.kind}: {last.decision.reason}".startswith(ends)
+
+
+def test_a_service_that_failed_after_a_word_of_the_model_is_explained_as_it_was_counted() -> None:
+    untold = Usage(model_calls=1)  # no tokens, which would tell of the word as well
+    refused = Taken(turn("", failed("refused"), usage=untold))
+    begun = turn("", failed("unavailable"), messages=(Message(text="I begin."),), usage=untold)
+    taken = [refused, refused, Taken(begun), Taken(DONE, "b")]
+    decision = DecisionSettings(unavailable=3)
+    records = compare(Taken(""), taken, Rules(decision=decision), verified=False)
+    assert [record.decision.kind for record in records] == ["continue", "continue", "continue", "complete"]
 
 
 def test_the_same_holds_for_a_run_that_is_kept_in_a_file(tmp_path: Path) -> None:

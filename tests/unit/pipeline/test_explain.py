@@ -1,12 +1,13 @@
 """The chain from the signals to a decision, of a reply at hand and of a stored iteration."""
 
+from dataclasses import replace
+
 import pytest
 
 from ralph.analysis import Further, Opinion
 from ralph.cli.analyze import Question, judge
-from ralph.decision.breaker import CircuitBreaker
 from ralph.decision.claims import strategy_named
-from ralph.decision.limits import DecisionSettings, Limits
+from ralph.decision.limits import Limits
 from ralph.decision.outcomes import Streaks
 from ralph.loop.runner import Runner
 from ralph.pipeline.evaluate import Rules
@@ -84,15 +85,23 @@ async def test_a_stored_iteration_is_explained_as_it_was_decided() -> None:
     async with Runner(executor=ScriptedExecutor(replies), store=store) as runner:
         run = await runner.run("Write a parser.")
     records = [each async for each in store.iterations(run.id)]
-    rules = Rules(CircuitBreaker(), Limits(), DecisionSettings())
-    before = Streaks()
+    rules, before = Rules(), Streaks()
     for record in records:
-        stages = explain(rules, before, record)
+        stages = explain(rules, run, before, record)
         assert stages[-1].conclusion == f"{record.decision.kind}: {record.decision.reason}"
         before = record.tally
     assert records[-1].decision.kind == "complete"
     assert records[-1].claim is not None
     assert records[-1].claim.reason == "EXIT_SIGNAL: true"
+
+
+def test_a_decision_by_other_settings_is_not_passed_off_as_one_by_these() -> None:
+    ruling = judge(Question(text="I began."), strategy_named("auto"))
+    less = replace(ruling.rules, limits=Limits(max_iterations=1))
+    *_, said = explain(less, ruling.run, Streaks(), ruling.record)
+    assert said.conclusion == "continue: nothing says that the task is done"
+    assert "limit: would halt by the settings in force: " in lines(said)
+    assert said.lines[-1].text == "continue: nothing says that the task is done"
 
 
 def test_what_repeats_is_told_with_how_often_and_in_which_words() -> None:
@@ -106,7 +115,7 @@ def test_what_the_analyzers_beside_the_first_think_has_a_stage_of_its_own() -> N
     ruling = judge(Question(text="The parser is done. All 3 tests pass."), strategy_named("auto"))
     analysis = evolve(ruling.record.analysis, further={"grounding": held, "brevity": backed})
     record = evolve(ruling.record, analysis=analysis)
-    stages = {stage.name: stage for stage in explain(ruling.rules, Streaks(), record)}
+    stages = {stage.name: stage for stage in explain(ruling.rules, ruling.run, Streaks(), record)}
     assert stages["further analyzers"].conclusion == "block a completion (grounding, brevity)"
     assert [(line.mark, line.text) for line in stages["further analyzers"].lines] == [
         ("against", "grounding blocks it: half of it is not grounded"),
