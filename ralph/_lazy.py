@@ -40,6 +40,6 @@ def _homes(package: str) -> dict[str, str]:
     import pkgutil
 
     source = ast.parse(pkgutil.get_data(package, "__init__.py") or b"")
-    guarded = [node for block in source.body if isinstance(block, ast.If) for node in block.body]
-    imports = [node for node in guarded if isinstance(node, ast.ImportFrom)]
+    blocks = [node for node in source.body if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"]
+    imports = [node for block in blocks for node in block.body if isinstance(node, ast.ImportFrom)]
     return {alias.name: node.module or "" for node in imports for alias in node.names}
