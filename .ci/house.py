@@ -96,11 +96,9 @@ def files_of_an_iteration() -> int:
             store=open_store(str(folder / "ralph.db")),
             workspace=PlainWorkspace(workspace),
         ) as runner:
-            begun = await runner._begin("Write both parts of a.txt.", None)  # noqa: SLF001
-            await runner.iterate(begun.id)
-            counting = True
-            await runner.iterate(begun.id)
-            counting = False
+            async for event in runner.stream("Write both parts of a.txt."):
+                if event.type == "iteration_finished":
+                    counting = event.iteration == 1
 
     threading.setprofile(profile)  # the store works in a thread of its own
     sys.setprofile(profile)
