@@ -16,7 +16,7 @@ from itertools import chain
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
-from pydantic import BaseModel, Field, JsonValue, NonNegativeInt
+from pydantic import BaseModel, Field, JsonValue, NonNegativeInt, TypeAdapter
 
 from ralph.status import Status, StatusMalformed, StatusMissing, StatusReport
 from ralph.types.output import Changes, Output
@@ -382,6 +382,7 @@ EVIDENCE_KEPT = 100
 _EVIDENCE_TEXT = 200
 _IN_REPLY = frozenset({"exit_signal", "status_blocked"})
 """Signals with a place in the whole reply, not in the reading."""
+_EVIDENCE = TypeAdapter(tuple[Evidence, ...])  # makes many in half the time
 _SPAN_OF = itemgetter(Signal._fields.index("start"), Signal._fields.index("end"))
 
 
@@ -394,13 +395,13 @@ def collect_evidence(reply: Reply) -> tuple[Evidence, ...]:
         found = [_placed(signal, reply.reading) for signal in found]
     found.sort(key=_SPAN_OF)
     whole, plain = reply.output.text, reply.output.text.isascii()
-    pieces: list[Evidence] = []
+    pieces: list[dict[str, object]] = []
     for kind, _, start, end, weight, why, _, _ in found:
         text = whole[start : end if end - start < _EVIDENCE_TEXT else start + _EVIDENCE_TEXT]
         if not (plain or text.isascii()):
             text = text.encode(errors="replace").decode()  # JSON has no lone surrogates
-        pieces.append(Evidence(signal=kind, start=start, end=end, text=text, weight=weight, why=why))
-    return tuple(pieces)
+        pieces.append({"signal": kind, "start": start, "end": end, "text": text, "weight": weight, "why": why})
+    return _EVIDENCE.validate_python(pieces)
 
 
 def _placed(signal: Signal, reading: "Reading") -> Signal:

@@ -379,8 +379,10 @@ class Classification(NamedTuple):
     def strongest_words(self, state: str, *, against: bool = False) -> list[str]:
         """Return the words that count most for a state, or against it; three at most."""
         column, sign = CLASSES.index(state), 1 if against else -1
-        weighed = zip(self.known, self.rows, strict=True)
-        told = sorted([(weight, word) for word, row in weighed if (weight := sign * row[column]) < 0])
+        weights = [sign * row[column] for row in self.rows]
+        limit = sorted([*weights, *[0] * _REPORTED])[_REPORTED - 1]  # numbers are sorted sooner than pairs
+        weighed = zip(weights, self.known, strict=True)
+        told = sorted([(weight, word) for weight, word in weighed if weight <= limit and weight < 0])
         return [word for _, word in told[:_REPORTED]]
 
 

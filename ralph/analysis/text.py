@@ -397,7 +397,7 @@ _WORDS = (
     | {"both": 2, "兩": 2, "两": 2}
 )
 
-_ASCII_DIGIT, _DIGIT = pattern("[0-9]"), pattern(r"\d")
+_DIGIT = pattern(r"\d")
 
 COUNT = rf"(?:\d{{1,6}}|{'|'.join(_TEN)}|both)"
 """A number in lower case, as a part of an expression."""
@@ -417,5 +417,5 @@ def parse_count(said: str) -> int:
 
 
 def has_digit(text: str) -> bool:
-    """Return whether a text has a digit of any script; ASCII text is searched five times as fast."""
-    return (_ASCII_DIGIT if text.isascii() else _DIGIT).search(text) is not None
+    """Return whether a text has a digit of any script; ten searches for one character each are the fastest."""
+    return any(map(text.__contains__, "0123456789")) or (not text.isascii() and _DIGIT.search(text) is not None)

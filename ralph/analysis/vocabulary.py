@@ -149,8 +149,8 @@ class Hits(defaultdict[Role, list[Hit]]):
     left_out: int = 0
 
 
-_Parts = tuple[tuple[str, tuple[Role, ...]], ...]
-"""The names of a form, each with its roles."""
+_Parts = tuple[tuple[str, Role], ...]
+"""The names of a form, each with one of its roles."""
 _Place = tuple[int, int, int]
 """The index of a form, its beginning and its end."""
 _BEGIN = itemgetter(1)
@@ -161,8 +161,9 @@ _new: Callable[[type[Hit], tuple[str, int, int]], Hit] = cast("Any", tuple).__ne
 
 
 _Form = tuple[_Parts, _Parts, bool, str]
-"""The roles of a form among the other words, and in claims; whether no letter may follow it; and the words before the
-number in the forms that it begins, empty for a whole form. Plain tuples unpack in a third of the time of named ones."""
+"""The names and roles of a form among the other words, and in claims; whether no letter may follow it; and the words
+before the number in the forms that it begins, empty for a whole form. Plain tuples unpack in a third of the time of
+named ones."""
 
 
 class Vocabulary:
@@ -266,11 +267,11 @@ class Vocabulary:
             if claims and start >= claimed:
                 claimed = end
                 plays = plays + claims if plays else claims
-            first, last = (start, stop) if stop <= first_gap else _in_prose(start, stop, gaps)
-            for name, roles in plays:
-                hit = _new(Hit, (name, first, last))
-                for role in roles:
-                    hits[role].append(hit)
+            first = start
+            if stop > first_gap:
+                first, stop = _in_prose(start, stop, gaps)
+            for name, role in plays:
+                hits[role].append(_new(Hit, (name, first, stop)))
         return hits
 
     def _pattern(self, head: str) -> re.Pattern[str]:
@@ -300,7 +301,7 @@ class Vocabulary:
 
 
 def _parts_of(known: _Written, text: str) -> _Parts:
-    return tuple([(name, tuple(roles)) for name, roles in known.get(text, {}).items()])
+    return tuple([(name, role) for name, roles in known.get(text, {}).items() for role in roles])
 
 
 def _spaced(prose: str) -> tuple[str, list[int]]:

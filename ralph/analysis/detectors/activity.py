@@ -123,6 +123,8 @@ def _is_offer(scope: Scope, sentence: Span) -> bool:
 
 def _last_command(reading: Reading) -> Span | None:
     """Return the last line that is only a shell command: a transcript shows tool calls so."""
+    if "$" not in reading.unfenced and "❯" not in reading.unfenced:
+        return None
     at = reading.unfenced.rfind("] $ ")
     tail = reading.unfenced.rstrip()
     for place in (at, len(tail) - 1):
@@ -400,6 +402,9 @@ _CLAUSE = 12  # words on either side of an unsure word in which a certain one co
 _AROUND = 200
 
 
+_CUES: frozenset[Role] = frozenset({"unsure", "certain", "likely"})
+
+
 def detect_certainty(reply: Reply) -> Iterable[Signal]:
     """Find the cue that sets the level of certainty, and every other hedge and certainty once."""
     scope = reply.scope
@@ -427,6 +432,8 @@ def _first_of_each(hits: Iterable[Hit]) -> Iterable[Hit]:
 
 def _cue(scope: Scope) -> tuple[Hit | None, int]:
     """Return the cue and its level: a high word without a low one in its clause, else a low or a likely one."""
+    if not scope.has(_CUES):
+        return None, 0
     in_heading = scope.reading.in_heading
     unsure = [hit for hit in scope.of("unsure") if not in_heading(hit.start)]
     high: list[Hit] = []

@@ -7,6 +7,7 @@ beginning of the reply; "The tests of the feature are complete" has the tests. W
 booking") counts as high at most, and only in the first person.
 """
 
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import islice
@@ -52,6 +53,7 @@ def detect_status(reply: Reply) -> Iterable[Signal]:
 
 
 _BEGIN = itemgetter(1)  # the beginning of a hit
+_KEYWORD_ROLES: frozenset[Role] = frozenset({"keyword", "success", "lost"})
 _OCCURRENCES = 50  # occurrences of one keyword that are examined, from the beginning and as many from the end
 
 
@@ -61,6 +63,8 @@ def detect_keywords(reply: Reply) -> Iterable[Signal]:
     Also finds the weaker words that only move the completion score.
     """
     scope, objections = reply.scope, Objections.of(reply)
+    if not scope.has(_KEYWORD_ROLES):
+        return
     by_name: dict[str, list[Hit]] = {}
     for hit in scope.of("keyword"):
         by_name.setdefault(hit.name, []).append(hit)
@@ -112,7 +116,8 @@ def detect_claims(reply: Reply) -> Iterable[Signal]:
     found += _promises(reply)
     if scope.has(_NOTHING_LEFT):
         found += _nothing_left(reply)
-    found += _titles(reply)
+    if reply.reading.headings:
+        found += _titles(reply)
     return found
 
 
@@ -123,8 +128,10 @@ def _claim(hit: Hit, weight: int, why: str) -> Signal:
 
 def relevant_hits(reply: Reply, hits: Iterable[Hit]) -> Sequence[Hit]:
     """Return the hits after the last announcement in order, or the first and the last of many."""
-    begin = Objections.of(reply).start
-    return ends_of(sorted([hit for hit in hits if hit.start >= begin], key=_BEGIN), _LOOKED_AT)
+    ordered = sorted(hits, key=_BEGIN)
+    if begin := Objections.of(reply).start:
+        ordered = [hit for hit in ordered if hit.start >= begin]
+    return ends_of(ordered, _LOOKED_AT)
 
 
 def _claims_of_whole(reply: Reply) -> list[Signal]:
@@ -241,6 +248,7 @@ _NOUNS: tuple[Role, ...] = ("whole", "piece", "trouble")
 _WHERE_LATE = _NOUNS[:2]  # the nouns that count after the beginning of the reply
 _SEVERAL: tuple[Role, ...] = ("part", "pieced", "following")
 _COPULAS = ("is ", "are ", "está ", "están ")
+_ARTICLES = ("", "the ")
 _JOIN = " *_#0123456789-已经經也先前都"
 _NUMBERED = pattern(r"[\s*_]{0,3}#?[a-z]{0,4}-?\d")
 _REPORTED = frozenset({"issue", "ticket", "bug", "request", "error", "problem", "regression", "defect"})
@@ -255,10 +263,14 @@ def _statements_on_work(reply: Reply, predicates: Iterable[Hit]) -> Iterator[tup
     """
     objections = Objections.of(reply)
     rest = objections.start, len(reply.reading.prose)
+    ends = sorted([hit.end for role in _NOUNS for hit in reply.scope.of(role)])
     for predicate in predicates:
-        begin = max(reply.reading.sentence(predicate.start)[0], predicate.start - _REACH)
-        if not reply.scope.any_within(_NOUNS, (begin, predicate.start)):
+        nearest = ends[index - 1] if (index := bisect_right(ends, predicate.start)) else -1
+        if nearest <= predicate.start - _REACH:
             continue  # most predicates have no noun before them
+        begin = max(reply.reading.sentence(predicate.start)[0], predicate.start - _REACH)
+        if nearest <= begin:
+            continue
         clause = predicate.start - len(_CLAUSE_END.split(reply.reading.prose[begin : predicate.start])[-1])
         roles = _NOUNS if predicate.start < objections.start + _BEGINNING else _WHERE_LATE
         for role, subject in _subjects(reply, predicate, (begin, clause), roles):
@@ -276,6 +288,9 @@ def is_stated(prose: str, predicate: Hit) -> bool:
 
 def _copula(prose: str, begin: int, end: int) -> int | None:
     """Return where the copula begins with which a span ends, adverbs included."""
+    last = prose.rfind(" ", begin, end - 1) + 1
+    if last and prose[last:end] in _COPULAS:
+        return last
     found = _COPULA.search(prose, begin, end)
     return found.start() if found else None
 
@@ -301,8 +316,8 @@ def _subjects(reply: Reply, predicate: Hit, begins: Span, roles: Sequence[Role])
         for subject in scope.within(role, (clause, end))[:_SUBJECTS]:
             between = prose[subject.end : end]
             lead = prose[clause : subject.start]  # "the tests of the" feature make it no subject
-            other = subject.start < clause or len(_WORD.findall(lead)) > _MOST or _OF_OTHER.search(lead)
-            if other or _is_one_of_several(reply, subject):
+            other = lead not in _ARTICLES and (len(_WORD.findall(lead)) > _MOST or _OF_OTHER.search(lead))
+            if subject.start < clause or other or _is_one_of_several(reply, subject):
                 continue
             if joined:
                 if _BEHIND.match(between) and not _VERB.search(between):
@@ -435,11 +450,13 @@ def detect_reports(reply: Reply) -> Iterable[Signal]:
     if recap == (0, 0):
         return
     text = reply.reading.unfenced
-    ticked = sum(map(text[begin:].count, _TICK_MARKS)) >= _TICKS
+    ticked = not text.isascii() and sum(map(text[begin:].count, _TICK_MARKS)) >= _TICKS
     committed = reply.scope.of("committed")
     closed = bool(verified or ticked or (committed and committed[-1].start >= begin))
+    if not (recap or closed):
+        return
     items = islice(_ITEM.finditer(f"\n{text[begin:]}"), _ITEMS)
-    if (recap and closed) or ((recap or closed) and (ticked or len(list(items)) == _ITEMS)):
+    if (recap and closed) or ticked or len(list(items)) == _ITEMS:
         span = recap or verified or (begin, begin)
         yield Signal("completion_report", "", *span, HIGH, "It has the shape of a final report.")
 

@@ -57,9 +57,10 @@ def detect_errors(reply: Reply) -> Iterable[Signal]:
 
 def _is_reported(scope: Scope, hit: Hit) -> bool:
     """Return True if an error word reports an error."""
-    repairs = (scope.before("mended", hit, 4), scope.after("mended", hit, 4))
-    repaired = any(word and not scope.negated(word) for word in repairs)  # not "the error is not resolved"
-    if repaired or _is_absent(scope, hit):
+    if _is_absent(scope, hit):
+        return False
+    repairs = (scope.before("mended", hit, 4), scope.after("mended", hit, 4)) if scope.of("mended") else ()
+    if any(word and not scope.negated(word) for word in repairs):  # not "the error is not resolved"
         return False
     prose = scope.reading.prose
     if _EMPTY.match(prose, hit.end) or (hit.name == "issue" and _NUMBER.match(prose, hit.end)):

@@ -194,6 +194,9 @@ _BARE = pattern(r"\w+[.!]*")
 _BOX = pattern(r"(?:[-*+]|\d{1,3}[.)])\s\[[ x]\]")
 # What precedes a word that something is marked with: "set to done", "marked as done and complete".
 _MARKED = pattern(r"(?:\b(?:as|to|into)|[=]|->|→)[\s*_]{1,3}(?:[a-z]{1,12}[\s*_]{1,3}(?:and|or)[\s*_]{1,3})?\Z")
+# endings of what `_MARKED` and `_ITEM_STATE` match, without white space
+_MARKS_END = ("as", "to", "=", "->", "→", "and", "or", "*", "_")
+_STATE_ENDS = tuple(":：—–-*_✅✓✔☑️")
 _MARK = 40  # characters in which it stands
 _BEHIND = 12  # characters after a word in which a number may make it one of several
 _LABEL = 60  # characters of a label that says what is wanted
@@ -266,7 +269,7 @@ class Objections:
             return f"“{taken.name}” retracts it."
         if shape := self._analysed(span)[1]:
             return shape
-        if parts and (partial := self.partial(hit)):
+        if parts and (partial := self.partial(hit, span)):
             return partial
         return "It repeats the task's own words." if echoes and self.is_echoed(hit) else ""
 
@@ -274,9 +277,12 @@ class Objections:
         """Return the same for a single word, which may also be a mark or be said of preparations."""
         if objection := self.against(hit):
             return objection
-        if _MARKED.search(self._prose, max(0, hit.start - _MARK), hit.start):
+        begin = max(0, hit.start - _MARK)
+        lead = self._prose[begin : hit.start].rstrip()
+        if lead.endswith(_MARKS_END) and _MARKED.search(self._prose, begin, hit.start):
             return "Something is marked with it."
-        if _ITEM_STATE.match(self._prose[line_start(self._prose, hit.start) : hit.start]):
+        line = self._prose[line_start(self._prose, hit.start) : hit.start]
+        if lead.endswith(_STATE_ENDS) and _ITEM_STATE.match(line):
             return "It is about one item of a list."
         preparation = self._preparation(hit) if self._prepares else None
         if preparation is None or self.task.is_named(self._text(hit)):
@@ -321,7 +327,9 @@ class Objections:
     def _wanted(self, hit: Hit, begin: int) -> Hit | None:
         """Return the word in a label that makes what follows a wish: "Goal: …", "The task said: …"."""
         found = self.scope.within("wanted", (begin, hit.start))[:1]
-        label = self._prose[begin : hit.start].rpartition(":")[0] if found else ""
+        if not found:
+            return None
+        label = self._prose[begin : hit.start].rpartition(":")[0]
         if len(label) > _LABEL or self.scope.within("closed", (begin, begin + len(label))):
             return None
         return next((word for word in found if word.end <= begin + len(label)), None)
@@ -367,9 +375,8 @@ class Objections:
         first, _ = self.scope.reading.sentence(begin - 1)
         return _ASIDE.fullmatch(self._prose[max(first, begin - _NEAR) : begin].strip()) is not None
 
-    def partial(self, hit: Hit) -> str:
-        """Return the objection that it is said of a part; a part that the task itself names is the whole."""
-        span = self.sentence(hit)
+    def partial(self, hit: Hit, span: Span) -> str:
+        """Return the objection that it is said of a part of its sentence; a part that the task names is the whole."""
         text, _, part, counts, named = self._analysed(span)
         if counts and self._is_share(text, hit, *span):
             return "It is about a part of the work."
@@ -386,10 +393,13 @@ class Objections:
 
     def _is_share(self, sentence: str, hit: Hit, begin: int, end: int) -> bool:
         """Return True for "8 of 15", "60 %", "the first two", "completed 3 items"."""
-        if any(int(part) < int(whole) for part, whole in _SHARE.findall(sentence)):
+        shares = _SHARE.findall(sentence)
+        if shares and any(int(part) < int(whole) for part, whole in shares):
             return True
         near = self._prose[max(begin, hit.start - 30) : min(end, hit.end + 30)]
-        return bool(_PART.search(near) or _COUNTED.match(self._prose, hit.end) or _PERCENT.search(near))
+        if ("first" in near and _PART.search(near)) or _COUNTED.match(self._prose, hit.end):
+            return True
+        return ("%" in near or "％" in near or "per" in near) and _PERCENT.search(near) is not None
 
     def _named_part(self, span: Span, *, named: bool) -> str:
         """Return what a sentence calls a part; if it names the task, only some of a number of things."""

@@ -312,7 +312,8 @@ class _OpenWork:
         if any(name in known and known[name].points for name in said):
             return
         for hit in relevant_hits(self._reply, self._scope.of("finished")):
-            if self._objections.partial(hit) and not _FINAL.search(self._prose, *self._objections.sentence(hit)):
+            span = self._objections.sentence(hit)
+            if self._objections.partial(hit, span) and not _FINAL.search(self._prose, *span):
                 yield hit.start, hit.end
 
     def shares(self) -> Iterator[Span]:

@@ -110,7 +110,10 @@ _OF_ALL = pattern(
 )
 # These say of some things only that they exist.
 _NEW = pattern(r"(?: [a-z-]{2,20}){0,2} (?:is|are|was|were) (?:new|skipped|mine)\b")
-_OF_A_NUMBER = pattern(rf" (?:of|von|de) (?:the |all |den |las |los )?(?:\d|{_WORDS})")  # found sooner than `_OF_ALL`
+# Found sooner than `_OF_ALL`; `re` skips to the one word with which all matches begin.
+_OF_A_NUMBER = {
+    f" {of} ": pattern(rf" {of} (?:the |all |den |las |los )?(?:\d|{_WORDS})") for of in ("of", "von", "de")
+}
 _OUT_OF = pattern(r"(\d(?<![\w.,/-]\d)\d{0,4}) ?(?:/|of|out of|von) ?(\d{1,5})(?![\w.,/]\d)\b")
 _SOME_OF_ALL = pattern(
     rf"(?<![\w.,/-])(\d{{1,4}}|{_WORDS}|{'|'.join(ORDINALS)}) (?:[a-z]{{3,12}} ){{0,2}}"
@@ -173,14 +176,17 @@ def _beside_words(reply: Reply) -> Iterator[Span]:
     scope, prose, begin = reply.scope, reply.reading.prose, announcement_end(reply)
     for hit in scope.within("progress", (begin, len(prose)))[:_LOOKED_AT]:
         shares = _OUT_OF.findall(prose, hit.end, Objections.of(reply).sentence(hit)[1])
-        if any(int(part) < int(whole) for part, whole in shares):
+        if shares and any(int(part) < int(whole) for part, whole in shares):
             yield hit.start, hit.end
     ahead = [hit for hit in scope.of("open") if hit.name in _BEFORE_LEFT]
     done = scope.of("finished") if "%" in prose or "percent" in prose else ()
     for hit in (*relevant_hits(reply, ahead), *relevant_hits(reply, done)):
         before = _BEFORE_LEFT.get(hit.name, _PERCENT)
+        first = max(begin, hit.start - _BACK)
+        if before is _THERE_ARE and max(prose.find("there", first, hit.start), prose.find("(", first, hit.start)) < 0:
+            continue  # most of what is left has no number
         sentence = Objections.of(reply).sentence(hit)
-        number = before.search(prose, max(begin, sentence[0], hit.start - _BACK), hit.start)
+        number = before.search(prose, max(first, sentence[0]), hit.start)
         if number and not scope.within("optional", sentence):
             yield number.start(), hit.end
 
@@ -254,7 +260,8 @@ def _shares_of_number(reply: Reply) -> Iterator[Span]:
     """Yield "212 of the 240 programs" in the opening, which is about the whole."""
     prose = reply.reading.prose
     begin = len(prose) - len(prose[announcement_end(reply) :].lstrip())
-    if not _OF_A_NUMBER.search(prose, begin, begin + _FIRST):
+    opening = prose[begin : begin + _FIRST]
+    if not any(of in opening and number.search(opening) for of, number in _OF_A_NUMBER.items()):
         return
     task = Objections.of(reply).task
     for found in _OF_ALL.finditer(prose, begin, begin + _FIRST):

@@ -235,6 +235,8 @@ _COUNTED_WORDS = PrefilteredPattern(
     |(?P<zh_first>通過|通过|失敗|失败)了?[:：\s]{{0,3}}(?P<n6>\d{{1,7}})\s?[個个項项條条]?\s?(?:測試|测试)?""",
     needed=("pass", "fail", "green", "succeed", "通", "失"),
 )
+# Every match has one of these. `re` skips to a character of the set.
+_BESIDE = pattern(r"[\d:=通失](?:(?<=\d)(?:\s[a-z]|\s?/\s?\d)|(?<=[:=])\s?\d|(?<=[通失]))")
 _NEED_A_KIND = {"passes", "green", "succeed", "succeeds", "succeeded", "fails"}
 _CLAUSE_END = pattern(r"[.,;:!?()]\s|\n")
 # In the clause before a number, these say that it is wished for, denied or past.
@@ -344,7 +346,7 @@ def _parse_words(line: str, start: int) -> _Report | None:
     passed: tuple[int, int] | None = None
     failed: tuple[int, int] | None = None
     place, known = (len(line), 0), False
-    for match in _COUNTED_WORDS.finditer(line):
+    for match in _COUNTED_WORDS.finditer(line) if _BESIDE.search(line) else ():
         how = match["how"] or match["first"] or match["label"] or match["zh"] or match["zh_first"]
         bad = how.startswith(("fail", "失"))
         if not _is_current(line, match, bad=bad):
