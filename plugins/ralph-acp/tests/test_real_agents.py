@@ -62,6 +62,7 @@ async def test_copilot_works_and_goes_on_with_its_session(copilot: Path, workspa
     assert 0 < (second.usage.tokens or 0) < 0.7 * (first.usage.tokens or 0)
 
 
+@pytest.mark.long
 async def test_copilot_is_denied_what_the_policy_denies(copilot: Path, workspace: Path):
     output = await with_copilot(copilot, workspace, Shell("git push origin main"), Say("Pushed."))
     assert output.outcome == Answered()
@@ -112,6 +113,7 @@ async def test_copilot_hangs_and_its_shell_does_not_outlive_it(copilot: Path, wo
     assert time.monotonic() - began < 30
 
 
+@pytest.mark.long
 async def test_copilot_is_killed(copilot: Path, workspace: Path):
     async with ModelServer(for_the_turn(Hang())) as server, copilot_at(copilot, server) as executor:
         output: list[Output] = []

@@ -121,6 +121,7 @@ async def test_a_turn_that_only_looks_is_given_nothing_else(scene: Any) -> None:
         assert not (on.work / "b").exists()
 
 
+@pytest.mark.long
 async def test_a_session_is_taken_up_again_and_counted_once(scene: Any, tmp_path: Path) -> None:
     usage = Usage(input_tokens=1000, output_tokens=10)
     async with scene([Say("One.", usage=usage)] * 2, home=tmp_path / "sessions") as on:
@@ -154,6 +155,7 @@ async def test_a_file_is_edited(scene: Any) -> None:
         assert (on.work / "a.txt").read_text() == "one\nthree\n"
 
 
+@pytest.mark.long
 async def test_what_the_agent_sees_of_the_environment(
     scene: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

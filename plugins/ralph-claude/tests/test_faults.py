@@ -170,6 +170,7 @@ async def test_a_frozen_claude_is_given_up(scene: Any) -> None:
         assert not [child for child in psutil.Process().children() if "--input-format" in child.cmdline()]
 
 
+@pytest.mark.long
 async def test_cancelling_ends_the_agents_processes_and_keeps_the_session(scene: Any) -> None:
     async with scene([Shell("sleep 3141.5"), Say("I go on.")]) as on:
         began = 0.0

@@ -133,6 +133,7 @@ def test_a_batch_of_200_with_10_failures_is_killed_and_continued_and_loses_nothi
     assert "hunter2" not in out + err + json.dumps(run.model_dump(mode="json"))
 
 
+@pytest.mark.long
 @pytest.mark.timeout(60)
 def test_a_signal_ends_a_batch_in_good_order_and_says_how_to_go_on(
     tmp_path: Path, queries: Path, environment: dict[str, str], score: Callable[..., Any]
@@ -177,6 +178,7 @@ def test_a_key_that_is_not_accepted_ends_a_batch_at_once(
     assert "hunter2" not in ran.out + ran.err
 
 
+@pytest.mark.long
 @pytest.mark.timeout(60)
 def test_an_endpoint_that_goes_away_ends_a_batch_early_and_loses_nothing(
     tmp_path: Path, queries: Path, environment: dict[str, str], score: Callable[..., Any]

@@ -64,6 +64,7 @@ def run(url: str, environment: dict[str, str], folder: Path) -> subprocess.Compl
     return run_ralph(words, environment, folder)
 
 
+@pytest.mark.long
 def test_with_an_address_that_apprise_does_not_know_a_run_continues_and_says_so(
     environment: dict[str, str], tmp_path: Path
 ):

@@ -227,6 +227,7 @@ def taker(place, token):
     return subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
 
+@pytest.mark.long
 async def test_of_processes_that_take_a_run_at_once_one_gets_it(place):
     async with open_store(str(place)) as store:
         await store.create(sample_run())
