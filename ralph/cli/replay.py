@@ -220,13 +220,7 @@ def _rules(found: SettingsFound) -> Rules:
     if "limits.max_iterations" not in found.origins:
         limits = evolve(limits, max_iterations=None)
     plugins.require_sound()
-    analyzer = plugins.analyzer_with(
-        settings.keywords,
-        further=settings.analyzers,
-        no_progress=settings.breaker_settings().no_progress,
-    )
-    strategy, fields = plugins.strategy(settings.strategy), tuple(plugins.status_fields)
-    return Rules.of(settings, limits=limits, strategy=strategy, analyzer=analyzer, status_fields=fields)
+    return Rules.of(settings, plugins, limits=limits)
 
 
 def _frozen(run: RunRecord) -> Source | None:

@@ -13,15 +13,13 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ralph.analysis import Analyzer, Keyword
-from ralph.decision.breaker import CircuitBreaker
 from ralph.errors import UsageError
 from ralph.executors.base import Executor
 from ralph.hooks import Hooks
+from ralph.pipeline.evaluate import rule_arguments
 from ralph.plugins import BuildContext, Plugins
 from ralph.plugins.registry import is_foreign, open_store
 from ralph.settings import ExecutorSettings, Settings
-from ralph.status import StatusField
 from ralph.store import MemoryStore, file_of
 from ralph.store.base import Store
 from ralph.system.sandbox import Confinement, values_of
@@ -113,25 +111,18 @@ def runner_arguments(
     verifiers = verifiers_for(settings, agent, redactor, confinement, plugins=plugins)
     return {
         "executor": agent,
-        "breaker": CircuitBreaker(settings.breaker_settings()),
+        **rule_arguments(settings),
         "store": open_store(settings.store, plugins),
         "workspace": _workspace(settings, workspace, origin, onto, scanning),
         "verify": [_Announced(each, verifying) for each in verifiers] if verifying else verifiers,
         "hooks": hooks,
-        "keywords": settings.keywords,
-        "status_fields": [StatusField(**field.model_dump()) for field in settings.status_fields],
-        "limits": settings.limits,
-        "strategy": settings.strategy,
-        "analyzers": settings.analyzers,
         "plugins": plugins,
         "timeouts": Timeouts(idle=own.idle_timeout, iteration=own.iteration_timeout, tool=own.tool_timeout),
         "context": own.context,
-        "decision": settings.decision,
         "prices": settings.prices,
         "model": own.model,
         "plan": settings.plan,
         "choose": settings.tasks.choose,
-        "promise": settings.promise,
         "commit": settings.commit,
         "settings": frozen_settings(settings, redactor, plugins),
         "redactor": redactor,
@@ -323,24 +314,3 @@ def _verifier(given: Verifier | str | Sequence[str], redactor: Redactor) -> Veri
         return given
     words = parse_command(given) if isinstance(given, str) else parse_command(shlex.join(given))
     return CommandVerifier(words, redactor=redactor)
-
-
-def as_analyzer(
-    given: Analyzer | None,
-    further: Sequence[Analyzer | str],
-    keywords: Sequence[Keyword],
-    plugins: Plugins,
-    *,
-    no_progress: int,
-) -> Analyzer:
-    """Return an analyzer, extended by further ones: by default the built-in one, with those of plug-ins.
-
-    Raises:
-        UsageError: keywords are given together with an own analyzer, or a name is unknown.
-    """
-    if given is not None and keywords:
-        raise UsageError(
-            "keywords= has no effect together with analyzer=.",
-            "Give the keywords to your analyzer, or add it to the built-in one with analyzers=[…].",
-        )
-    return plugins.analyzer_with(keywords, first=given, further=further, no_progress=no_progress)

@@ -32,7 +32,7 @@ from ralph.decision.outcomes import Complete, Halt
 from ralph.errors import ExecutorUnavailableError, RecordError, StoreError, UsageError
 from ralph.executors.base import Executor
 from ralph.hooks import Hooks, IterationDue
-from ralph.loop.assembly import arguments_of_folder, as_analyzer, as_executor, as_store, as_verifiers, as_workspace
+from ralph.loop.assembly import arguments_of_folder, as_executor, as_store, as_verifiers, as_workspace
 from ralph.loop.checkpointing import Checkpointing
 from ralph.loop.event_log import EventLog, EventStream, Objection
 from ralph.loop.iteration import ActiveRun, Parts, iterate, scan_workspace
@@ -142,17 +142,19 @@ class Runner:
         plugged.require_sound()
         redactor = redactor or Redactor(secret_values(os.environ))
         agent = as_executor(executor, plugged, model=model, redactor=redactor)
-        breaker = breaker or CircuitBreaker()
-        rules = Rules(
-            breaker,
-            limits or Limits(),
-            decision or DecisionSettings(),
-            plugged.strategy(strategy) if isinstance(strategy, str) else strategy,
-            as_analyzer(analyzer, analyzers, keywords, plugged, no_progress=breaker.settings.no_progress),
-            plugged.fields_with(status_fields),
-            promise,
-            dict(prices or {}),
-            model,
+        rules = Rules.built(
+            plugged,
+            breaker=breaker,
+            limits=limits,
+            decision=decision,
+            strategy=strategy,
+            analyzer=analyzer,
+            analyzers=analyzers,
+            keywords=keywords,
+            status_fields=status_fields,
+            promise=promise,
+            prices=prices,
+            model=model,
         )
         rules.limits.require_measured(agent.measures, priced=model in rules.prices)
         self._parts = Parts(

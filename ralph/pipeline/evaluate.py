@@ -5,12 +5,12 @@
 `ralph replay` and `ralph analyze` call these two functions, and nothing else does their work.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Self
+from typing import Any, Protocol, Self
 
-from ralph.analysis import ResponseAnalyzer
+from ralph.analysis import Keyword, ResponseAnalyzer
 from ralph.analysis.metrics import error_signature
 from ralph.analysis.result import AnalysisContext, Analyzer
 from ralph.decision.breaker import BreakerState, CircuitBreaker, Observation
@@ -18,6 +18,7 @@ from ralph.decision.claims import STRATEGIES, Case, Claim, Strategy, claimed, st
 from ralph.decision.limits import DecisionSettings, Limits, Price, Spent
 from ralph.decision.outcomes import Streaks
 from ralph.decision.rules import Situation, decide
+from ralph.errors import UnknownNameError, UsageError
 from ralph.prompt import contract_example
 from ralph.records.record import IterationRecord, PlanCount, RunRecord, RunState
 from ralph.settings import Settings
@@ -27,10 +28,65 @@ from ralph.types.output import Answered, Changes, Checkpoint, Failed, Interrupte
 from ralph.types.plan import PlanState, TaskPlan, compare
 from ralph.types.verification import Verification
 
-__all__ = ["UNKNOWN", "Assessment", "Progress", "Rules", "assess", "evaluate", "measure_progress", "observe"]
+__all__ = [
+    "UNKNOWN",
+    "Assessment",
+    "Progress",
+    "RuleParts",
+    "Rules",
+    "assess",
+    "evaluate",
+    "measure_progress",
+    "observe",
+]
 
 _DENIALS = 3
 """Denied calls that make a turn of unknown effect one of denials; a third of its calls is enough as well."""
+
+
+class RuleParts(Protocol):
+    """The parts that `Rules` are made of, by name, such as those of `ralph.plugins.Plugins`."""
+
+    def strategy(self, name: str) -> Strategy:
+        """Return the exit strategy with a name."""
+        ...
+
+    def fields_with(self, own: Sequence[StatusField]) -> tuple[StatusField, ...]:
+        """Return all status fields, your own first."""
+        ...
+
+    def analyzer_with(
+        self,
+        keywords: Sequence[Keyword] = (),
+        *,
+        further: Iterable[Analyzer | str] = (),
+        first: Analyzer | None = None,
+        no_progress: int,
+    ) -> Analyzer:
+        """Return the built-in analyzer or the `first`, with keywords, and further ones beside it."""
+        ...
+
+
+class _OwnParts:
+    """Ralph's own parts alone."""
+
+    def strategy(self, name: str) -> Strategy:
+        return strategy_named(name)
+
+    def fields_with(self, own: Sequence[StatusField]) -> tuple[StatusField, ...]:
+        return tuple(own)
+
+    def analyzer_with(
+        self,
+        keywords: Sequence[Keyword] = (),
+        *,
+        further: Iterable[Analyzer | str] = (),
+        first: Analyzer | None = None,
+        no_progress: int,
+    ) -> Analyzer:
+        for name in further:
+            raise UnknownNameError("analyzer", str(name), ())
+        return first or ResponseAnalyzer(keywords, no_progress=no_progress)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,40 +111,81 @@ class Rules:
     model: str | None = None
 
     @classmethod
-    def of(
-        cls,
-        settings: Settings,
-        *,
-        limits: Limits | None = None,
-        strategy: Strategy | None = None,
-        analyzer: Analyzer | None = None,
-        status_fields: tuple[StatusField, ...] = (),
-    ) -> Self:
+    def of(cls, settings: Settings, plugins: RuleParts | None = None, *, limits: Limits | None = None) -> Self:
         """Return the rules of a run with these settings, without prices: recorded costs are used as they are.
 
         Args:
-            limits, strategy, analyzer: others than those of the settings, such as a plug-in's.
-            status_fields: fields in addition to those of the settings.
+            plugins: the loaded plug-ins; by default only Ralph's own parts.
+            limits: others than those of the settings.
 
         Raises:
-            UsageError: the strategy or a status field is not valid.
+            PluginConflictError: a plug-in has a status field with the name of one of the settings.
+            UsageError: the strategy, an analyzer or a status field is not valid.
         """
-        breaker = CircuitBreaker(settings.breaker_settings())
-        own_fields = tuple(StatusField(**one.model_dump()) for one in settings.status_fields)
+        arguments = rule_arguments(settings)
+        arguments["limits"] = limits or settings.limits
+        return cls.built(plugins or _OwnParts(), **arguments)
+
+    @classmethod
+    def built(
+        cls,
+        plugins: RuleParts,
+        *,
+        breaker: CircuitBreaker | None,
+        limits: Limits | None,
+        decision: DecisionSettings | None,
+        strategy: Strategy | str,
+        analyzers: Iterable[Analyzer | str],
+        keywords: Sequence[Keyword],
+        status_fields: Sequence[StatusField],
+        promise: str | None,
+        analyzer: Analyzer | None = None,
+        prices: Mapping[str, Price] | None = None,
+        model: str | None = None,
+    ) -> Self:
+        """Return the rules of these parts and those of plug-ins; each argument is one of `ralph.Runner`.
+
+        Raises:
+            PluginConflictError: a plug-in has a status field with the name of a given one.
+            UsageError: keywords are given together with an own analyzer, or a name is unknown.
+        """
+        if analyzer is not None and keywords:
+            raise UsageError(
+                "keywords= has no effect together with analyzer=.",
+                "Give the keywords to your analyzer, or add it to the built-in one with analyzers=[…].",
+            )
+        breaker = breaker or CircuitBreaker()
+        no_progress = breaker.settings.no_progress
         return cls(
-            breaker,
-            limits or settings.limits,
-            settings.decision,
-            strategy or strategy_named(settings.strategy),
-            analyzer or ResponseAnalyzer(settings.keywords, no_progress=breaker.settings.no_progress),
-            (*own_fields, *status_fields),
-            settings.promise,
+            breaker=breaker,
+            limits=limits or Limits(),
+            decision=decision or DecisionSettings(),
+            strategy=plugins.strategy(strategy) if isinstance(strategy, str) else strategy,
+            analyzer=plugins.analyzer_with(keywords, further=analyzers, first=analyzer, no_progress=no_progress),
+            status_fields=plugins.fields_with(status_fields),
+            promise=promise,
+            prices=dict(prices or {}),
+            model=model,
         )
 
     def priced(self, usage: Usage, model: str | None) -> Usage:
         """Return the usage with its cost, if the cost was not measured and the price of the model is known."""
         price = self.prices.get(model or self.model or "") or self.prices.get(self.model or "")
         return usage if price is None or usage.cost is not None else evolve(usage, cost=price.of(usage))
+
+
+def rule_arguments(settings: Settings) -> dict[str, Any]:
+    """Return the arguments of `Rules.built` that settings name, all but prices and their model."""
+    return {
+        "breaker": CircuitBreaker(settings.breaker_settings()),
+        "limits": settings.limits,
+        "decision": settings.decision,
+        "strategy": settings.strategy,
+        "analyzers": settings.analyzers,
+        "keywords": settings.keywords,
+        "status_fields": [StatusField(**field.model_dump()) for field in settings.status_fields],
+        "promise": settings.promise,
+    }
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,17 +5,20 @@ from typing import Any
 
 import pytest
 
-from ralph.decision.limits import Limits
+from ralph.analysis.result import AnalysisContext
 from ralph.errors import UnknownNameError, UntrustedSettingsError, UsageError
 from ralph.executors import CopilotCLIExecutor, FallbackExecutor
 from ralph.executors.base import Turn
 from ralph.executors.permissions import PermissionPolicy
 from ralph.loop.assembly import executor_for, own_files, runner_arguments, verifiers_for
 from ralph.loop.runner import Runner
+from ralph.pipeline.evaluate import Rules
 from ralph.prompt import Prompt
 from ralph.settings import ExecutorSettings, Settings
+from ralph.status import StatusMissing
 from ralph.system.secrets import Redactor
 from ralph.testing import ScriptedExecutor
+from ralph.types.output import Output
 
 
 # covers: S4-4, S4-33, K4-8
@@ -140,7 +143,28 @@ def test_a_runner_from_a_folder_has_what_the_command_line_would_build(
         assert parts.workspace.path == workspace
 
 
-def test_the_limits_of_a_runner_are_those_of_the_settings(tmp_path: Path) -> None:
-    settings = Settings(store="memory:", limits=Limits(max_tokens=7))
+def test_the_rules_of_a_runner_are_those_of_a_replay_with_the_same_settings(tmp_path: Path) -> None:
+    settings = Settings.model_validate({
+        "store": "memory:",
+        "limits": {"max_tokens": 7},
+        "breaker": {"no_progress": 5},
+        "decision": {"blocked": 4},
+        "strategy": "exit_signal",
+        "keywords": [{"text": "shipped to the moon"}],
+        "status_fields": [{"name": "RISK", "type": "int"}],
+        "promise": "DONE",
+    })
     runner = Runner(**runner_arguments(settings, workspace=tmp_path, executor=ScriptedExecutor()))
-    assert runner._parts.rules.limits is settings.limits  # pyright: ignore[reportPrivateUsage]
+    lived, replayed = runner._parts.rules, Rules.of(settings)  # pyright: ignore[reportPrivateUsage]
+    assert lived.limits is settings.limits
+    for name in ("limits", "decision", "strategy", "status_fields", "promise"):
+        assert getattr(lived, name) == getattr(replayed, name) != getattr(Rules(), name)
+    assert lived.breaker.settings == replayed.breaker.settings != Rules().breaker.settings
+    status, context, output = StatusMissing(), AnalysisContext(), Output(text="The parser is shipped to the moon.")
+    read = [rules.analyzer.analyze(output, status, context) for rules in (lived, replayed, Rules())]
+    assert read[0] == read[1] != read[2]
+
+
+def test_an_analyzer_of_a_plug_in_is_not_left_out_in_silence() -> None:
+    with pytest.raises(UnknownNameError, match="no analyzer called 'grounding'"):
+        Rules.of(Settings(analyzers=("grounding",)))

@@ -8,7 +8,7 @@ import pytest
 from ralph.analysis.result import Analysis, Evidence, Metrics
 from ralph.decision.breaker import BreakerSettings, BreakerState, CircuitBreaker, Observation
 from ralph.decision.claims import Case, Claim
-from ralph.decision.limits import DecisionSettings, Limits, Price, Spent
+from ralph.decision.limits import Limits, Price, Spent
 from ralph.decision.outcomes import Complete, Continue, Halt, Pause, Streaks
 from ralph.pipeline.evaluate import Assessment, Progress, Rules, evaluate, measure_progress, observe
 from ralph.records.record import IterationRecord, PlanCount, RunRecord, RunState
@@ -222,7 +222,7 @@ def concluded(
     given: Case, *, state: RunState | None = None, limits: Limits | None = None, **rest: Any
 ) -> IterationRecord:
     breaker = CircuitBreaker(rest.pop("breaker", None) or BreakerSettings())
-    rules = Rules(breaker, limits or Limits(), DecisionSettings())
+    rules = Rules(breaker=breaker, limits=limits or Limits())
     seen = Progress(at("new"), PLAN, None, given.progressed, changed=True)
     common: dict[str, Any] = {
         "started_at": AT,

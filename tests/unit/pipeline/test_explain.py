@@ -1,6 +1,7 @@
 """The chain from the signals to a decision, of a reply at hand and of a stored iteration."""
 
 from dataclasses import replace
+from datetime import UTC, datetime
 
 import pytest
 
@@ -12,9 +13,12 @@ from ralph.decision.outcomes import Streaks
 from ralph.loop.runner import Runner
 from ralph.pipeline.evaluate import Rules
 from ralph.pipeline.explain import Stage, explain
+from ralph.pipeline.replay import Loop
+from ralph.records.record import RunRecord, RunState
 from ralph.store import MemoryStore
 from ralph.testing import ScriptedExecutor
 from ralph.types import evolve
+from ralph.types.output import Failed, Message, Output
 
 BLOCK = "---RALPH_STATUS---\nEXIT_SIGNAL: {}\n---END_RALPH_STATUS---\n"
 
@@ -102,6 +106,19 @@ def test_a_decision_by_other_settings_is_not_passed_off_as_one_by_these() -> Non
     assert said.conclusion == "continue: nothing says that the task is done"
     assert "limit: would halt by the settings in force: " in lines(said)
     assert said.lines[-1].text == "continue: nothing says that the task is done"
+
+
+def test_a_service_that_failed_after_a_word_of_the_model_is_explained_as_it_was_counted() -> None:
+    now, refused = datetime(2026, 1, 1, tzinfo=UTC), Output(outcome=Failed(failure="refused"))
+    begun = Output(outcome=Failed(failure="unavailable"), messages=(Message(text="I begin."),))
+    run = RunRecord(id="r", task="Write a parser.", started_at=now)
+    loop = Loop(Rules(), run, RunState.of(run))
+    for _ in range(loop.rules.decision.unavailable - 1):
+        loop.accept(loop.judge(refused, at=now))
+    record = loop.judge(begun, at=now)
+    *_, said = explain(loop.rules, run, loop.state.streaks, record)
+    assert said.lines[-1].text == "continue: the turn failed and is repeated: unavailable"
+    assert "would" not in lines(said)
 
 
 def test_what_repeats_is_told_with_how_often_and_in_which_words() -> None:

@@ -9,8 +9,10 @@ from ralph import Hooks, Keyword, Limits, Runner, StatusField
 from ralph.analysis import Signal
 from ralph.decision.claims import Case, Claim
 from ralph.errors import PluginConflictError, UnknownNameError
-from ralph.plugins import PromptContext, PromptPart, hookimpl
+from ralph.pipeline.evaluate import Rules
+from ralph.plugins import Plugins, PromptContext, PromptPart, hookimpl
 from ralph.records.events import Diagnosed, IterationFinished
+from ralph.settings import Settings
 from ralph.testing import ScriptedExecutor
 
 DONE = "Done.\n---RALPH_STATUS---\nEXIT_SIGNAL: true\nREASON: all there\n---END_RALPH_STATUS---\n"
@@ -175,6 +177,14 @@ def test_a_plugins_field_cannot_take_the_place_of_ones_own() -> None:
     mine = plugin(ralph_status_fields=[StatusField("COVERAGE", int)])
     with pytest.raises(PluginConflictError, match="in your own settings and in the plug-in 'mine'"):
         run(DONE, plugins=[mine], status_fields=[StatusField("COVERAGE", float)])
+
+
+def test_a_replay_refuses_the_same_fields_as_a_run() -> None:
+    mine = Plugins.of([plugin(ralph_status_fields=[StatusField("COVERAGE", int)])])
+    own = Settings.model_validate({"status_fields": [{"name": "COVERAGE", "type": "float"}]})
+    with pytest.raises(PluginConflictError, match="in your own settings and in the plug-in 'mine'"):
+        Rules.of(own, mine)
+    assert [field.name for field in Rules.of(Settings(), mine).status_fields] == ["COVERAGE"]
 
 
 def test_two_plugins_with_a_field_of_one_name_are_refused_before_the_run() -> None:
