@@ -25,7 +25,7 @@ _SELECTIONS = {
     "smoke": "smoke and not long and not alone",
     "long": "long and not alone",
 }
-_START_PROGRAMS = {"cli", "store", "testing", "workspace"}
+_START_PROGRAMS = {"cli", "loop", "store", "testing", "workspace"}
 """The folders of units that take the most time, since they start programs and servers."""
 
 
