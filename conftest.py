@@ -25,8 +25,8 @@ _SELECTIONS = {
     "smoke": "smoke and not long and not alone",
     "long": "long and not alone",
 }
-_START_PROGRAMS = {"cli", "loop", "store", "testing", "workspace"}
-"""The folders of units that take the most time, since they start programs and servers."""
+_SLOWER_UNITS = {"cli", "loop", "pipeline", "store", "testing", "workspace"}
+"""The folders of units that take the most time: most of them start programs and servers."""
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -70,7 +70,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if " at 0x" in item.nodeid:
             raise pytest.UsageError(f"{item.nodeid} has another name in every worker: give the case an id.")
-        if item.path.is_relative_to(units) and item.path.parent.name not in _START_PROGRAMS:
+        if item.path.is_relative_to(units) and item.path.parent.name not in _SLOWER_UNITS:
             item.add_marker("smoke")
 
 

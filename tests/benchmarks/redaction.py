@@ -3,7 +3,7 @@
 Prints one JSON object: `shapes` and `masked` (how many shapes there are, and of how many each of several examples is
 masked in each context), `missed` (their names), `false_alarms` (masked places in 1 MB of ordinary text: the sources of
 Python's standard library), `found_where` (some of them), `ms_1mb` (masking that text), `slope` (the time for each
-character of 4 MB ÷ of 1 MB), and `hostile_ratio` (the slowest hostile text of 1 MB ÷ that text).
+character of 4 MB ÷ of 1 MB), and `hostile_ratio` (the slowest hostile text, for 1 MB ÷ that text).
 
 The shapes are templates that are filled at random: `{hex:32}` with hexadecimal digits, `{alnum:20}` with letters and
 digits, `{upper:16}` with capitals and digits, `{word:40}` with letters, digits, `_` and `-`, `{num:10}` with digits.
@@ -267,7 +267,7 @@ def main() -> None:
     lines = zip(text.splitlines(), redactor(text).splitlines(), strict=False)
     alarms = [(before.strip()[:80], after.strip()[:80]) for before, after in lines if before != after]
     plain, long = seconds(text, redactor), seconds(ordinary(4_000_000), redactor)
-    hostile = {unit: seconds(unit * (1_000_000 // len(unit)), redactor) for unit in HOSTILE}
+    hostile = {unit: 5 * seconds(unit * (200_000 // len(unit)), redactor) for unit in HOSTILE}
     print(
         json.dumps({
             "shapes": len(known),

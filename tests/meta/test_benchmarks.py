@@ -69,14 +69,14 @@ PROMISES: dict[str, tuple[tuple[str, ...], dict[str, Kept]]] = {
         },
     ),
     "plugins": (
-        ("8",),
+        ("5",),
         {
             "analysis_ratio": lambda found: found["analysis_ratio"] <= 1.2,
             "startup_ms": lambda found: found["startup_ms"] <= 30,
         },
     ),
     "startup": (
-        ("9",),
+        ("7",),
         {
             "version_ratio": lambda found: found["version_ratio"] <= 1.5,
             "analyzer_ratio": lambda found: found["analyzer_ratio"] <= 1.6,
