@@ -21,9 +21,9 @@ settings.register_profile("ralph", settings(), deadline=None)  # how long an exa
 settings.load_profile("ralph")
 
 _SELECTIONS = {
-    "": "not long and not alone",
-    "smoke": "smoke and not long and not alone",
-    "long": "long and not alone",
+    "": "not (long or alone or attack)",
+    "smoke": "smoke and not (long or alone or attack)",
+    "long": "(long or attack) and not alone",
 }
 _SLOWER_UNITS = {"cli", "loop", "pipeline", "store", "testing", "workspace"}
 """The folders of units that take the most time: most of them start programs and servers."""

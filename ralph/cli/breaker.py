@@ -1,6 +1,5 @@
 """`ralph breaker`: show or reset the circuit breaker of a run."""
 
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,18 +9,13 @@ import typer.core
 from ralph.cli.lookup import is_alive, opened_run, owner_text, store_option
 from ralph.cli.options import AsJson, RunId, StoreName
 from ralph.cli.output import console, print_json, print_paragraph, when
-from ralph.decision.breaker import CircuitBreaker
 from ralph.errors import UsageError
-from ralph.loop.ownership import maker_has_died, this_process
-from ralph.loop.recovery import interrupted
-from ralph.records.events import BreakerChanged
 from ralph.system.text import one_line
-from ralph.types import evolve
 from ralph.watch.terminal import BREAKER_SIGNS, print_text, sign
-from ralph.workspace.lock import WorkspaceLock
 
 if TYPE_CHECKING:
     from ralph.decision.breaker import BreakerState
+    from ralph.records.events import BreakerChanged
     from ralph.records.record import RunRecord
     from ralph.store import Store
 
@@ -46,6 +40,8 @@ def breaker() -> None:
 @app.command()
 async def show(*, run: RunId = "last", as_json: AsJson = False, store: StoreName = None) -> None:
     """Show its state, its counters and when it changed."""
+    from ralph.records.events import BreakerChanged
+
     async with opened_run(run, store) as (opened, record):
         state = (await opened.state(record)).breaker
         history = [event async for event in opened.events(record.id) if isinstance(event, BreakerChanged)]
@@ -59,6 +55,8 @@ async def show(*, run: RunId = "last", as_json: AsJson = False, store: StoreName
 @app.command()
 async def reset(*, run: RunId = "last", as_json: AsJson = False, store: StoreName = None) -> None:
     """Reset its counters and let the run continue with a probe iteration. Not while the run is active."""
+    from ralph.workspace.lock import WorkspaceLock
+
     async with opened_run(run, store) as (opened, record):
         lock = WorkspaceLock(Path(record.workspace)) if record.workspace else None
         if lock is not None:
@@ -78,6 +76,14 @@ async def reset(*, run: RunId = "last", as_json: AsJson = False, store: StoreNam
 
 
 async def _reset(store: "Store", run: "RunRecord") -> "BreakerState":
+    from datetime import UTC, datetime
+
+    from ralph.decision.breaker import CircuitBreaker
+    from ralph.loop.ownership import maker_has_died, this_process
+    from ralph.loop.recovery import interrupted
+    from ralph.records.events import BreakerChanged
+    from ralph.types import evolve
+
     if is_alive(run):
         remedy = f"End it first (`ralph stop {run.id}`); then reset its breaker."
         raise UsageError(f"Run {run.id} is running, in {owner_text(run)}.", remedy)

@@ -1,6 +1,5 @@
 """`ralph config show`: the settings in force, and the source of each."""
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -8,11 +7,6 @@ from typing import Any
 import typer
 
 from ralph.cli.options import AsJson, Folder
-from ralph.cli.output import console, print_json, print_table
-from ralph.loop.assembly import frozen_settings, redactor_for
-from ralph.plugins.loading import load_plugins
-from ralph.settings import Settings, is_trusted, own_sources, read_settings, settings_in, user_file, workspace_folder
-from ralph.system.text import one_line
 
 app = typer.Typer(add_completion=False, help="Show the settings in force.", no_args_is_help=True)
 
@@ -25,6 +19,22 @@ def config() -> None:
 @app.command()
 def show(*, directory: Folder = Path(), as_json: AsJson = False) -> None:
     """List every setting, its value with secrets masked, and where it comes from."""
+    import json
+
+    from ralph.cli.output import console, print_json, print_table
+    from ralph.loop.assembly import frozen_settings, redactor_for
+    from ralph.plugins.loading import load_plugins
+    from ralph.settings import (
+        Settings,
+        is_trusted,
+        own_sources,
+        read_settings,
+        settings_in,
+        user_file,
+        workspace_folder,
+    )
+    from ralph.system.text import one_line
+
     folder = workspace_folder(directory)
     found = read_settings(folder, own="shown")
     plugins = load_plugins(found, folder)
