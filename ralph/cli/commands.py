@@ -26,7 +26,7 @@ COMMANDS: Mapping[str, str] = {
     "export": "exchange:export",
     "import": "exchange:import_",
     "analyze": "analyze:analyze",
-    "replay": "replay:app",
+    "replay": "replay:replay",
     "breaker": "breaker:app",
     "init": "init:init",
     "doctor": "doctor:doctor",

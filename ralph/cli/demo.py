@@ -4,29 +4,16 @@ A small repository has two bugs, and the model fixes them, with three failures. 
 Copilot runtime, its tools, git, the tests, and the killing of a process.
 """
 
-import re
 import shutil
-import subprocess
 import sys
 import tempfile
-from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
-import psutil
 import typer
 
-from ralph.cli.run import display_for, exit_code, look_up, run_shown
-from ralph.hooks import Hooks
-from ralph.plugins import Plugins
-from ralph.records.events import IterationFinished
-from ralph.records.projection import describe
-from ralph.records.record import RunRecord
-from ralph.settings import Settings, Source, with_flags
-from ralph.testing.model_server import ModelServer
-from ralph.testing.steps import Cut, EditFile, Fail, Say, Step
-from ralph.testing.wire import ModelRequest
-from ralph.types.output import Failed
+if TYPE_CHECKING:
+    from ralph.settings import Settings
 
 Keep = Annotated[bool, typer.Option("--keep", help="Keep the demo's repository and print its path.")]
 StoreName = Annotated[
@@ -41,55 +28,25 @@ needed. Three things go wrong, as on a real night: the model refuses once, it sa
 "done" too early once, and the runtime is killed until the CLI has to take over.
 """
 
-_TASK = "Make the tests pass: fix `mean` and `median` in stats.py, one at a time, and keep @fix_plan.md up to date."
-
-_FILES = {
-    "stats.py": '''"""Two averages."""
-
-
-def mean(values: list[float]) -> float:
-    return sum(values) / (len(values) + 1)
-
-
-def median(values: list[float]) -> float:
-    return sorted(values)[0]
-''',
-    "test_stats.py": """import unittest
-
-from stats import mean, median
-
-
-class Averages(unittest.TestCase):
-    def test_mean(self) -> None:
-        self.assertEqual(mean([1, 2, 3, 6]), 3)
-
-    def test_median(self) -> None:
-        self.assertEqual(median([9, 1, 5]), 5)
-
-
-if __name__ == "__main__":
-    unittest.main()
-""",
-    "@fix_plan.md": "# Plan\n\n- [ ] fix mean\n- [ ] fix median\n",
-    ".gitignore": "__pycache__/\n",
-}
-
-_ITERATION = re.compile(r"this is iteration (\d{1,4})\b")
-
 
 def demo(*, keep: Keep = False, store: StoreName = None, display: DisplayName = None) -> int:
     """Show a whole run, without any account."""
+    from ralph.cli.demo_story import TASK, Evidence, Story, make_repository
+    from ralph.cli.run import display_for, exit_code, look_up, run_shown
+    from ralph.plugins import Plugins
+    from ralph.testing.model_server import ModelServer
+
     folder = Path(tempfile.mkdtemp(prefix="ralph-demo-"))
-    evidence = _Evidence()
+    evidence = Evidence()
     try:
-        _make_repository(folder)
-        with ModelServer(_Story(evidence.killed)) as server:
+        make_repository(folder)
+        with ModelServer(Story(evidence.killed)) as server:
             settings = _settings(server.base_url, store, display)
             shown = display_for(settings, Plugins(), look_up=look_up(settings.store))
             prints = settings.display not in {"json", "none"}
             if prints:
                 typer.echo(_OPENING)
-            record = run_shown(shown, settings, folder, lambda runner: runner.run(_TASK), hooks=[evidence])
+            record = run_shown(shown, settings, folder, lambda runner: runner.run(TASK), hooks=[evidence])
     finally:
         if not keep:
             shutil.rmtree(folder, ignore_errors=True)
@@ -100,129 +57,13 @@ def demo(*, keep: Keep = False, store: StoreName = None, display: DisplayName = 
     return exit_code(record, shown)
 
 
-def _settings(base_url: str, store: str | None, display: str | None) -> Settings:
+def _settings(base_url: str, store: str | None, display: str | None) -> "Settings":
     """Return the demo's settings; of the user's, only the store and the display count."""
+    from ralph.settings import Source, with_flags
+
     story = {
         "executor": {"base_url": base_url, "model": "scripted"},
         "limits": {"max_iterations": 10},
         "verify": [f"'{sys.executable}' -B -m unittest --quiet"],
     }
     return with_flags([Source("the demo", story)], {"--store": store, "--display": display}).settings
-
-
-def _make_repository(folder: Path) -> None:
-    """Make a git repository with two bugs, a test for each and a plan."""
-    for name, text in _FILES.items():
-        (folder / name).write_text(text, encoding="utf-8")
-    identity = ("-c", "user.name=Ralph demo", "-c", "user.email=demo@localhost", "-c", "commit.gpgsign=false")
-    for words in (("init", "--quiet"), ("add", "--all"), ("commit", "--quiet", "--message", "Two bugs")):
-        subprocess.run(("git", *identity, *words), cwd=folder, check=True, capture_output=True)
-
-
-def _status_report(text: str, *, done: bool, reason: str) -> Say:
-    lines = [
-        text,
-        "",
-        "---RALPH_STATUS---",
-        f"EXIT_SIGNAL: {str(done).lower()}",
-        f"STATUS: {'COMPLETE' if done else 'IN_PROGRESS'}",
-        f"REASON: {reason}",
-        "---END_RALPH_STATUS---",
-    ]
-    return Say("\n".join(lines))
-
-
-def _chapters() -> dict[int, list[Step]]:
-    """Return the model's answers by iteration."""
-    return {
-        1: [
-            EditFile("stats.py", "    return sum(values) / (len(values) + 1)", "    return sum(values) / len(values)"),
-            EditFile("@fix_plan.md", "- [ ] fix mean", "- [x] fix mean"),
-            _status_report("I fixed `mean`: it divided by one too many.", done=False, reason="median is left"),
-        ],
-        2: [Fail(403, "This model is not available to you at the moment.")],
-        3: [
-            EditFile("@fix_plan.md", "- [ ] fix median", "- [x] fix median"),
-            _status_report("Everything is done, all tests pass.", done=True, reason="both functions are fixed"),
-        ],
-        4: [
-            EditFile("stats.py", "    return sorted(values)[0]", "    return sorted(values)[len(values) // 2]"),
-            _status_report("I fixed `median`: it took the smallest value.", done=True, reason="both tests pass now"),
-        ],
-    }
-
-
-class _Story:
-    """The model's script, called with each request.
-
-    In the fourth iteration it kills the SDK's runtime at each of its requests, so that the CLI has to take over.
-
-    Args:
-        on_kill: called with the id of every killed process.
-    """
-
-    def __init__(self, on_kill: Callable[[int], None] = lambda _pid: None) -> None:
-        self._chapters = _chapters()
-        self._on_kill = on_kill
-
-    def __call__(self, request: ModelRequest) -> Step:
-        asked = _ITERATION.search(request.prompt)
-        iteration = int(asked[1]) if asked else 0
-        if iteration == 4 and (pid := _kill_runtime()) is not None:
-            self._on_kill(pid)
-            return Cut("")
-        steps = self._chapters.get(iteration) or [
-            _status_report("The story is over.", done=True, reason="nothing is left")
-        ]
-        return steps.pop(0)
-
-
-class _Evidence(Hooks):
-    """Observer that collects the report at the end of the demo: one entry per iteration, with its evidence."""
-
-    def __init__(self) -> None:
-        self._lines: list[str] = []
-        self._killed: list[int] = []
-
-    def killed(self, pid: int) -> None:
-        """Note that a runtime was killed."""
-        self._killed.append(pid)
-
-    async def on_iteration_finished(self, event: IterationFinished) -> None:
-        happened = [self._outcome(event)]
-        if self._killed:
-            happened.append(f"after processes {' and '.join(map(str, self._killed))} were killed")
-            self._killed = []
-        line = f"  {event.iteration}  {event.executor:<11}  {', '.join(happened)}"
-        decision = describe(event.decision)
-        if isinstance(event.outcome, Failed):  # the line above shows the reason
-            decision = decision.partition(":")[0]
-        self._lines.append(f"{line}\n                  -> {decision}")
-
-    def report(self, run: RunRecord) -> str:
-        """Return the collected evidence as text."""
-        answered = ", ".join(f"{name} {count}" for name, count in run.executors.items())
-        return "\n".join((
-            "\nWhat happened, with the evidence:",
-            *self._lines,
-            f"Iterations answered by each: {answered}.",
-        ))
-
-    def _outcome(self, event: IterationFinished) -> str:
-        if isinstance(event.outcome, Failed):
-            return f"{event.outcome.failure} (HTTP {event.outcome.status})"
-        files = ", ".join(event.changes.files) or "nothing"
-        plan = f", plan {event.plan.done} of {event.plan.total}" if event.plan else ""
-        return f"changed {files}{plan}"
-
-
-def _kill_runtime() -> int | None:
-    """Kill the runtime that the SDK talks to, as a crash would; return its process id, None if none exists."""
-    for process in psutil.Process().children(recursive=True):
-        try:
-            if "--stdio" in process.cmdline():
-                process.kill()
-                return process.pid
-        except psutil.Error:
-            continue
-    return None

@@ -10,10 +10,7 @@ import typer
 
 from ralph.cli.options import Folder
 from ralph.cli.output import console
-from ralph.decision.limits import Limits
 from ralph.errors import UsageError, WorkspaceError
-from ralph.settings import own_sources, remember, workspace_folder
-from ralph.verifiers import detect_test_command
 
 if TYPE_CHECKING:
     from ralph.verifiers import Detected
@@ -53,6 +50,9 @@ The agent takes the first open box, does it, and ticks it. The work is done when
 
 def init(*, directory: Folder = Path(), plan: Planned = False, force: Force = False) -> None:
     """Write a ralph.toml with the project's own test command; with --plan, an existing one stays as it is."""
+    from ralph.settings import workspace_folder
+    from ralph.verifiers import detect_test_command
+
     folder = workspace_folder(directory)
     settings = folder / "ralph.toml"
     detected = detect_test_command(folder)
@@ -80,6 +80,8 @@ def init(*, directory: Folder = Path(), plan: Planned = False, force: Force = Fa
 
 
 def _settings(detected: "Detected | None") -> str:
+    from ralph.decision.limits import Limits
+
     verify = '# verify = ["pytest -q"]'
     if detected is not None:
         verify = f"verify = [{json.dumps(detected.command)}]    # {detected.reason}"
@@ -111,6 +113,8 @@ def _write(path: Path, text: str) -> None:
 
 def _trust(folder: Path) -> None:
     """Remember the consent to the new file: the user asked for it, so it needs no further consent."""
+    from ralph.settings import own_sources, remember
+
     for source in own_sources(folder):
         if source.name == str(folder / "ralph.toml"):
             remember(source)

@@ -1,9 +1,12 @@
 """The results of replays: each recorded run through the loop, as JSON and as a report."""
 
+import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
+from ralph.cli.output import console, print_json, print_line
+from ralph.cli.replay_sources import Broken
 from ralph.decision.limits import Limits
 from ralph.pipeline.evaluate import Rules
 from ralph.pipeline.replay import Pass, Replay, Replayed, Step
@@ -19,6 +22,7 @@ Row = tuple[str, str]
 _ON_THE_WAY = 6
 _TURNS = {"pause": "waits", "halt": "stops"}
 _EVIDENCE = 3
+_WARNINGS = 10
 _DEFAULT_LIMIT = Limits().max_iterations or 0
 
 
@@ -76,40 +80,62 @@ def replayed_json(result: Replayed) -> dict[str, Any]:
     }
 
 
-def print_replays(console: "Console", runs: Sequence[Sequence[Replayed]], overrides: str) -> None:
+def print_all(replays: Replays, broken: Sequence[Broken], overrides: str, *, as_json: bool, as_lines: bool) -> None:
+    """Print the results of all runs, and what was not a pass."""
+    if as_lines:
+        for first, *_ in replays.results():
+            print_line(replayed_json(first))
+    elif as_json:
+        results = [replayed_json(first) for first, *_ in replays.results()]
+        print_json([*results, *(each.as_json() for each in broken)])
+    else:
+        for each in broken[:_WARNINGS]:
+            warn(f"left out: {each}")
+        if len(broken) > _WARNINGS:
+            warn(f"left out: {len(broken) - _WARNINGS} more")
+        _print_replays(list(replays.results()), overrides)
+
+
+def warn(text: str) -> None:
+    """Print a warning to standard error."""
+    sys.stderr.write(f"ralph: {one_line(text, 300)}\n")
+
+
+def _print_replays(runs: Sequence[Sequence[Replayed]], overrides: str) -> None:
     """Print the results of runs.
 
     Args:
         runs: the results of each; a second one is that without the overrides.
         overrides: as they were given; empty without any.
     """
+    out = console()
     if not runs:
-        console.print("There is no pass to replay.")
+        out.print("There is no pass to replay.")
         return
     if overrides:
-        print_text(console, f"with {one_line(overrides, 400)}\n", style="bold")
+        print_text(out, f"with {one_line(overrides, 400)}\n", style="bold")
     for number, (result, *others) in enumerate(runs):
         if number:
-            console.print()
-        _print_run(console, result, others[0] if others else None)
+            out.print()
+        _print_run(out, result, others[0] if others else None)
     if len(runs) > 1:
-        print_text(console, f"\n{_together(first for first, *_ in runs)}", style="bold")
+        print_text(out, f"\n{_together(first for first, *_ in runs)}", style="bold")
         rows = _sums([first for first, *_ in runs])
         if others := [second for _, second in (each for each in runs if len(each) > 1)]:
             rows.append(("without", "; ".join(f"{label} {text}" for label, text in _sums(others))))
-        _print_rows(console, rows)
+        _print_rows(out, rows)
 
 
-def _print_run(console: "Console", result: Replayed, without: Replayed | None) -> None:
+def _print_run(out: "Console", result: Replayed, without: Replayed | None) -> None:
     stopped = result.stopped_at is not None
-    mark = sign(console, STOP_SIGNS.get(result.stop_reason or "", "✗") if stopped else "→")
+    mark = sign(out, STOP_SIGNS.get(result.stop_reason or "", "✗") if stopped else "→")
     colour = "green" if result.stop_reason == "completed" else "red" if stopped else "none"
     title = f"{mark} {one_line(result.run or 'the run', 60)}"
-    print_text(console, title, (f"  {_ending(result)}", "not bold"), style=f"bold {colour}")
+    print_text(out, title, (f"  {_ending(result)}", "not bold"), style=f"bold {colour}")
     rows = [*_reasons(result), *_on_the_way(result), *_account(result)]
     if without is not None:
         rows.append(("without", _difference(result, without)))
-    _print_rows(console, rows)
+    _print_rows(out, rows)
 
 
 def _ending(result: Replayed) -> str:
@@ -215,5 +241,5 @@ def _dollars(cost: float) -> str:
     return f"${cost:,.2f}"
 
 
-def _print_rows(console: "Console", rows: Iterable[Row]) -> None:
-    print_rows(console, ((f"  {label}", text) for label, text in rows), width=13)
+def _print_rows(out: "Console", rows: Iterable[Row]) -> None:
+    print_rows(out, ((f"  {label}", text) for label, text in rows), width=13)

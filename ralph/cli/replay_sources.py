@@ -15,7 +15,7 @@ from ralph.analysis import analyze_text
 from ralph.cli.transcripts import parse_transcript
 from ralph.errors import UsageError, plainly
 from ralph.pipeline.replay import Moves, Pass, failure_of
-from ralph.system.files import cleaned, read_regular
+from ralph.system.files import cleaned, objects, opened, read_regular
 from ralph.types import evolve
 from ralph.types.output import Answered, Failed, Outcome, Usage
 from ralph.types.plan import parse_plan
@@ -167,6 +167,17 @@ class Broken(NamedTuple):
     def __str__(self) -> str:
         where = " ".join(f"{name} {value}" for name, value in self.place.items())
         return f"{where}: {self.error}"
+
+
+def read_lines(name: str) -> Iterator[Line | Broken]:
+    """Yield the passes of a file.
+
+    Raises:
+        UsageError: the file cannot be read.
+    """
+    with opened(name) as stream:
+        for number, held in objects(stream, Line):
+            yield Broken({"line": number}, held) if isinstance(held, str) else held
 
 
 def read_logs(folder: Path) -> Iterator[Line | Broken]:

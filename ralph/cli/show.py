@@ -62,7 +62,7 @@ async def _show_iteration(store: "Store", run: "RunRecord", number: int, *, why:
 
 def _chain(run: "RunRecord", before: "IterationRecord | None", found: "IterationRecord") -> "tuple[Stage, ...]":
     """Return the chain from the signals to the decision of an iteration, given the one before it."""
-    from ralph.cli.replay import parse_overrides, replay_rules
+    from ralph.cli.replay_rules import parse_overrides, replay_rules
     from ralph.decision.outcomes import Streaks
     from ralph.pipeline.explain import explain
 

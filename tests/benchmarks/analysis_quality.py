@@ -20,8 +20,8 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from ralph.cli.analyze import Question, judge
 from ralph.cli.replay_sources import Line
+from ralph.cli.reply import Question, judge
 from ralph.decision.claims import strategy_named
 from ralph.decision.limits import Limits
 from ralph.pipeline.evaluate import Rules

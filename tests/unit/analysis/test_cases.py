@@ -27,7 +27,7 @@ from typing import Any, Literal, NamedTuple
 import pytest
 from pydantic import BaseModel
 
-from ralph.cli.analyze import Question, judge
+from ralph.cli.reply import Question, judge
 from ralph.decision.claims import strategy_named
 
 CASES = Path(__file__).parent / "cases"

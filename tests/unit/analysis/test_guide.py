@@ -15,7 +15,7 @@ from ralph.analysis import (
     expectation_messages,
 )
 from ralph.analysis.metrics import CATASTROPHIC_ERRORS, STAGNATION, output_quality, quality_score
-from ralph.cli.analyze import Question, judge
+from ralph.cli.reply import Question, judge
 from ralph.decision.claims import strategy_named
 from ralph.status import StatusMissing
 from ralph.types.output import Output

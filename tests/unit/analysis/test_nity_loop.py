@@ -16,7 +16,7 @@ from ralph.analysis import (
     extract_work_summary,
 )
 from ralph.analysis.metrics import output_quality
-from ralph.cli.analyze import Question, judge
+from ralph.cli.reply import Question, judge
 from ralph.decision.claims import strategy_named
 from ralph.status import StatusMissing
 from ralph.types.output import Output

@@ -2,7 +2,7 @@
 
 import pytest
 
-from ralph.cli.analyze import Question, judge
+from ralph.cli.reply import Question, judge
 from ralph.decision.claims import strategy_named
 
 AUTO = strategy_named("auto")

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from ralph.cli.analyze import Question, judge
+from ralph.cli.reply import Question, judge
 from ralph.decision.claims import strategy_named
 from ralph.system import files
 

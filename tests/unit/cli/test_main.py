@@ -2,6 +2,8 @@
 
 import errno
 import re
+import subprocess
+import sys
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
@@ -11,6 +13,7 @@ import pytest
 
 from ralph import __version__
 from ralph.cli import runs as runs_command
+from ralph.cli.commands import COMMANDS
 from ralph.cli.run import exit_code
 from ralph.records.record import RunRecord, StopReason
 from ralph.watch import Display
@@ -26,6 +29,28 @@ def test_help_lists_every_command(ralph: Callable[..., Any]) -> None:
     assert ended.code == 0
     for command in ("run", "demo", "runs", "show", "analyze", "breaker", "init", "doctor", "config"):
         assert f" {command} " in ended.out
+
+
+_HELP = """
+import contextlib, io, sys
+from ralph.cli import _call
+heavy = {"anyio", "asyncio", "copilot", "httpx", "opentelemetry", "psutil", "pydantic_settings", "sqlalchemy"}
+heavy |= {"tenacity", "ralph.analysis.analyzer", "ralph.loop", "ralph.pipeline", "ralph.records", "ralph.store"}
+heavy |= {"ralph.testing", "ralph.plugins", "ralph.verifiers", "ralph.workspace"}
+for words, forbidden in zip(sys.argv[1:], (heavy | {"pydantic"}, heavy)):
+    for name in words.split():
+        with contextlib.redirect_stdout(io.StringIO()):
+            assert _call([name, "--help"]) == 0
+        if found := forbidden & sys.modules.keys():
+            sys.exit(f"ralph {name} --help imports {sorted(found)}")
+"""
+
+
+def test_the_help_of_a_command_imports_nothing_that_only_its_run_needs() -> None:
+    """The flags of some commands are made from the settings, and so these need pydantic."""
+    with_flags = {"run", "resume", "pause", "stop", "tell", "extend"}
+    words = (" ".join(COMMANDS.keys() - with_flags), " ".join(with_flags))
+    subprocess.run([sys.executable, "-c", _HELP, *words], check=True)
 
 
 @pytest.mark.parametrize("words", [(), ("run",), ("config", "show"), ("runs", "prune")])

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from ralph.cli.replay import parse_overrides
+from ralph.cli.replay_rules import parse_overrides
 from ralph.errors import UsageError
 from ralph.executors.base import Turn
 from ralph.prompt import Prompt

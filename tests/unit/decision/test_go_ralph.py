@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import pytest
 
 from ralph.analysis import Keyword, ResponseAnalyzer, analyze_text
-from ralph.cli.analyze import Question, judge
+from ralph.cli.reply import Question, judge
 from ralph.decision.breaker import BreakerState, CircuitBreaker, Observation
 from ralph.decision.claims import STRATEGIES, Case, claimed, strategy_named
 from ralph.status import StatusMalformed, StatusMissing, StatusReport, parse_status

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 import pytest
 
 from ralph.analysis import Further, Opinion
-from ralph.cli.analyze import Question, judge
+from ralph.cli.reply import Question, judge
 from ralph.decision.claims import strategy_named
 from ralph.decision.limits import Limits
 from ralph.decision.outcomes import Streaks

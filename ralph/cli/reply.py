@@ -1,0 +1,152 @@
+"""The judgement of one reply as a loop would give it: the analysis, the decision and what explains both."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import Any
+
+from pydantic import BaseModel, Field, PositiveInt
+
+from ralph.analysis import Analysis, to_json
+from ralph.cli.evidence import marked, print_evidence
+from ralph.cli.output import console
+from ralph.decision.claims import Strategy
+from ralph.decision.limits import Limits
+from ralph.decision.outcomes import Complete, Decision, Halt, Streaks
+from ralph.pipeline.evaluate import UNKNOWN, Rules
+from ralph.pipeline.explain import Stage, explain
+from ralph.pipeline.replay import Loop
+from ralph.records.projection import describe
+from ralph.records.record import IterationRecord, RunRecord, RunState
+from ralph.system.files import objects, opened
+from ralph.system.text import one_line, storable
+from ralph.types import evolve
+from ralph.types.output import Output
+from ralph.types.plan import PlanState, compare, parse_plan
+from ralph.watch.terminal import print_rows, print_text
+
+_EXIT_REASONS = {
+    "stuck": "stuck",
+    "test_saturation": "test_saturation",
+    "circuit_open": "circuit_open",
+    "limit_reached": "max_iterations",
+    "blocked": "blocked",
+}
+
+
+class Question(BaseModel, frozen=True):
+    """A reply and its context.
+
+    Attributes:
+        plan: the checklist as Markdown.
+        previous: earlier replies, oldest first.
+        errors: error texts from outside the reply.
+        iteration: counted from 1; unset: the one after `previous`.
+    """
+
+    text: str
+    task: str = ""
+    plan: str | None = None
+    previous: tuple[str, ...] = ()
+    errors: tuple[str, ...] = ()
+    iteration: PositiveInt | None = None
+    max_iterations: PositiveInt | None = Field(default=None, description="Reached: the loop would end.")
+
+
+@dataclass(frozen=True, slots=True)
+class Ruling:
+    """The record of a reply as the next iteration of a run, and the rules that it was judged by."""
+
+    run: RunRecord
+    record: IterationRecord
+    rules: Rules
+    before: Streaks
+    plan: PlanState | None
+
+    @property
+    def analysis(self) -> Analysis:
+        return self.record.analysis
+
+    @property
+    def decision(self) -> Decision:
+        return self.record.decision
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the object that `ralph analyze --json` prints."""
+        decision = self.decision
+        reason = "completion" if isinstance(decision, Complete) else None
+        if isinstance(decision, Halt):
+            reason = _EXIT_REASONS.get(decision.stop_reason)
+        found = to_json(self.analysis)
+        evidence = found.pop("evidence")
+        return {
+            **found,
+            "should_exit": reason is not None,
+            "exit_reason": reason,
+            "decision": decision.kind,
+            "decision_reason": decision.reason,
+            "evidence": evidence,
+        }
+
+    @property
+    def chain(self) -> tuple[Stage, ...]:
+        """The explanation, from the signals to the decision."""
+        return explain(self.rules, self.run, self.before, self.record, self.plan)
+
+
+def judge(question: Question, strategy: Strategy) -> Ruling:
+    """Return the analysis of a reply, and the decision of the loop after it and the replies before."""
+    now = datetime.now(UTC)
+    rules = Rules(limits=Limits(max_iterations=None), strategy=strategy)
+    run = RunRecord(id="analyze", task=storable(question.task), started_at=now)
+    loop = Loop(_patient(rules, question), run, RunState.of(run))
+    for earlier in question.previous:
+        loop.accept(loop.judge(Output(text=storable(earlier)), at=now))
+    loop.rules = rules = replace(rules, limits=Limits(max_iterations=question.max_iterations))
+    state = evolve(loop.state, errors=tuple(map(storable, question.errors)))
+    if (number := question.iteration) is not None:
+        state = evolve(state, number=number - 1, spent=evolve(state.spent, iterations=number - 1))
+    loop.state = state
+    # The plan before the run is unknown: every ticked box counts as this run's work, and none as progress.
+    plan = None if question.plan is None else parse_plan(question.plan)
+    plan_state = None if plan is None else compare(None, plan)
+    record = loop.judge(
+        Output(text=storable(question.text)), replace(UNKNOWN, plan=plan, plan_state=plan_state), at=now
+    )
+    return Ruling(run, record, rules, state.streaks, plan_state)
+
+
+def _patient(rules: Rules, question: Question) -> Rules:
+    """Return rules by which no earlier reply ends the loop because it needs the user: the next one came anyway."""
+    never = len(question.previous) + 1
+    return replace(rules, decision=evolve(rules.decision, blocked=never, questions=never))
+
+
+def answers(name: str, strategy: Strategy) -> Iterator[dict[str, Any]]:
+    """Yield an answer for each line, in order, also for a broken or empty one."""
+    with opened(name) as stream:
+        for _, question in objects(stream, Question, every=True):
+            yield {"error": question} if isinstance(question, str) else judge(question, strategy).as_json()
+
+
+def print_judged(question: Question, ruling: Ruling) -> None:
+    """Print the analysis of a reply with its evidence, and the decision after it."""
+    out, analysis = console(), ruling.analysis
+    metrics, stuck = analysis.metrics, analysis.stuck
+    rows: Sequence[tuple[str, str]] = (
+        ("state", analysis.state),
+        ("decision", describe(ruling.decision)),
+        ("done", f"{metrics.completion_score} % (by {metrics.completion_source}), confidence {analysis.confidence:g}"),
+        ("quality", f"{metrics.quality_score} ({metrics.level.replace('_', ' ')}), errors {metrics.error_count}"),
+        ("did", analysis.work_summary),
+        ("asks", analysis.question),
+        ("stuck", "; ".join(stuck.repeated_patterns) if stuck.detected else ""),
+        *(("warning", warning) for warning in analysis.warnings),
+    )
+    print_rows(out, ((label, one_line(text, 400)) for label, text in rows if text), width=9)
+    if out.is_terminal and question.text.strip():
+        out.print()
+        out.print(marked(question.text, analysis.evidence))
+    if evidence := (*analysis.evidence, *stuck.evidence):
+        print_text(out, "\nevidence", style="bold")
+        print_evidence(out, evidence)
