@@ -7,7 +7,7 @@ import typer
 import typer.core
 
 from ralph.cli.lookup import is_alive, opened_run, owner_text, store_option
-from ralph.cli.options import AsJson, RunId, StoreName
+from ralph.cli.options import AnyFolder, AsJson, RunId, StoreName
 from ralph.cli.output import console, print_json, print_paragraph, when
 from ralph.errors import UsageError
 from ralph.system.text import one_line
@@ -38,11 +38,13 @@ def breaker() -> None:
 
 
 @app.command()
-async def show(*, run: RunId = "last", as_json: AsJson = False, store: StoreName = None) -> None:
+async def show(
+    *, run: RunId = "last", any_folder: AnyFolder = False, as_json: AsJson = False, store: StoreName = None
+) -> None:
     """Show its state, its counters and when it changed."""
     from ralph.records.events import BreakerChanged
 
-    async with opened_run(run, store) as (opened, record):
+    async with opened_run(run, store, any_folder=any_folder) as (opened, record):
         state = (await opened.state(record)).breaker
         history = [event async for event in opened.events(record.id) if isinstance(event, BreakerChanged)]
     if as_json:
@@ -53,11 +55,13 @@ async def show(*, run: RunId = "last", as_json: AsJson = False, store: StoreName
 
 
 @app.command()
-async def reset(*, run: RunId = "last", as_json: AsJson = False, store: StoreName = None) -> None:
+async def reset(
+    *, run: RunId = "last", any_folder: AnyFolder = False, as_json: AsJson = False, store: StoreName = None
+) -> None:
     """Reset its counters and let the run continue with a probe iteration. Not while the run is active."""
     from ralph.workspace.lock import WorkspaceLock
 
-    async with opened_run(run, store) as (opened, record):
+    async with opened_run(run, store, any_folder=any_folder) as (opened, record):
         lock = WorkspaceLock(Path(record.workspace)) if record.workspace else None
         if lock is not None:
             lock.acquire(record.id)  # no other process may write this run meanwhile

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ralph.cli.lookup import find_iteration, is_alive, opened_run, store_option
-from ralph.cli.options import AsJson, RunId, StoreName
+from ralph.cli.lookup import find_iteration, is_alive, opened_run, require_meant, store_option
+from ralph.cli.options import AnyFolder, AsJson, RunId, StoreName, Yes
 from ralph.cli.output import console, print_json
 from ralph.errors import UsageError, WorkspaceError
 from ralph.system.text import one_line, printable
@@ -43,10 +43,15 @@ ResetBranch = Annotated[
 
 
 async def diff(
-    run: RunId = "last", *, iteration: Iteration = None, as_json: AsJson = False, store: StoreName = None
+    *,
+    run: RunId = "last",
+    any_folder: AnyFolder = False,
+    iteration: Iteration = None,
+    as_json: AsJson = False,
+    store: StoreName = None,
 ) -> None:
     """Show what a run has changed, in commits and in uncommitted files, according to its checkpoints."""
-    async with opened_run(run, store) as (opened, record):
+    async with opened_run(run, store, any_folder=any_folder) as (opened, record):
         before, after = await _ends(opened, record, iteration)
         async with _workspace_of(record, read_only=True) as workspace:
             checkpoints = workspace.checkpoints
@@ -59,8 +64,11 @@ async def diff(
         changed = [file._asdict() for file in files]
         ends = {"iteration": iteration, "before": before, "after": after}
         print_json({"run": record.id, **ends, "files": changed, "diff": text})
-    else:
+    elif text:
         _print_diff(text)
+    else:  # standard output may be a patch for another program
+        changer = f"Run {record.id}" if iteration is None else f"Iteration {iteration} of run {record.id}"
+        sys.stderr.write(f"{changer} has changed no files in {printable(str(record.workspace))}.\n")
 
 
 async def _ends(store: "Store", run: "RunRecord", number: int | None) -> tuple[str, str]:
@@ -77,7 +85,9 @@ async def _ends(store: "Store", run: "RunRecord", number: int | None) -> tuple[s
         first = await checkpoint_before(store, run.id, number)
     if first is None or last is None:
         what = "the run" if number is None else f"iteration {number}"
-        raise UsageError(f"Run {run.id} lacks a checkpoint from before or after {what}.", "`ralph show` says why.")
+        raise UsageError(
+            f"Run {run.id} lacks a checkpoint from before or after {what}.", f"`ralph show {run.id}` says why."
+        )
     return first, last
 
 
@@ -96,11 +106,13 @@ def _print_diff(text: str) -> None:
 
 
 async def rollback(
-    run: RunId,
     *,
+    run: RunId,
+    any_folder: AnyFolder = False,
     to: To,
     force: Force = False,
     reset_branch: ResetBranch = False,
+    yes: Yes = False,
     as_json: AsJson = False,
     store: StoreName = None,
 ) -> None:
@@ -111,9 +123,10 @@ async def rollback(
     """
     from ralph.loop.assembly import own_files
 
-    async with opened_run(run, store) as (opened, record):
+    async with opened_run(run, store, any_folder=any_folder) as (opened, record):
         if is_alive(record):
             raise UsageError(f"Run {record.id} is running in {record.workspace}.", f"`ralph stop {record.id}` ends it.")
+        require_meant("change files", [record], yes=yes)
         async with _workspace_of(record, excluded=own_files(store)) as workspace:
             workspace.acquire(record.id)
             commit = await _commit_after(opened, record, workspace, to)

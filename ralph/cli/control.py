@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 import typer
 
 from ralph.cli.lookup import opened_run, run_state, store_option
-from ralph.cli.options import AsJson, StoreName
+from ralph.cli.options import AnyFolder, AsJson, RunId, StoreName
 from ralph.cli.output import print_json, print_paragraph
 from ralph.cli.settings import with_settings
 from ralph.errors import UsageError
@@ -26,42 +26,44 @@ _STOP_SECONDS = 10.0
 _POLL_SECONDS = 0.1
 _AMOUNT = re.compile(r"\d{1,12}(\.\d{1,6})?", re.ASCII)
 
-Run = Annotated[str, typer.Argument(metavar="RUN", help="Its id, the beginning of it, or last.")]
 Text = Annotated[str, typer.Argument(metavar="TEXT", help="The message; - reads it from standard input.")]
 
 
-async def pause(*, run: Run, as_json: AsJson = False, store: StoreName = None) -> None:
+async def pause(*, run: RunId, any_folder: AnyFolder = False, as_json: AsJson = False, store: StoreName = None) -> None:
     """Pause a run at the end of the current iteration, until `ralph resume`."""
-    record = await _request(run, store, "pause")
+    record = await _request(run, store, "pause", any_folder=any_folder)
     when = "now" if record.state == "paused" else "at the end of the current iteration"
     _print(record, f"It pauses {when}; `ralph resume{store_option(store)} {record.id}` continues it.", as_json=as_json)
 
 
-async def stop(*, run: Run, as_json: AsJson = False, store: StoreName = None) -> None:
+async def stop(*, run: RunId, any_folder: AnyFolder = False, as_json: AsJson = False, store: StoreName = None) -> None:
     """Stop a run: end its agent's turn at once, and store the output so far.
 
     `ralph resume` continues it.
     """
-    record = await _request(run, store, "stop")
+    record = await _request(run, store, "stop", any_folder=any_folder)
     ended = record.state == "finished"
     iterations = "an iteration" if record.iterations == 1 else f"{record.iterations} iterations"
     stopped = f"It is stopped, after {iterations}." if ended else "It is being stopped."
     _print(record, f"{stopped} `ralph resume{store_option(store)} {record.id}` continues it.", as_json=as_json)
 
 
-async def tell(*, run: Run, text: Text, as_json: AsJson = False, store: StoreName = None) -> None:
+async def tell(
+    *, run: RunId, text: Text, any_folder: AnyFolder = False, as_json: AsJson = False, store: StoreName = None
+) -> None:
     """Give the agent a message, in the prompt of the next iteration.
 
     If the run has ended, this is the first iteration after `ralph resume`.
     """
-    record = await _request(run, store, "tell", text=_message(text))
+    record = await _request(run, store, "tell", any_folder=any_folder, text=_message(text))
     _print(record, f"The agent reads the message in the next iteration{_when_resumed(record, store)}.", as_json=as_json)
 
 
 @with_settings(lambda each: each.key.startswith("limits."), adding=True)
 async def extend(
     *,
-    run: Run,
+    run: RunId,
+    any_folder: AnyFolder = False,
     flags: dict[str, str | None],
     as_json: AsJson = False,
     store: StoreName = None,
@@ -74,7 +76,7 @@ async def extend(
     limits = {limit.key.removeprefix("limits."): _amount(limit, text) for limit, text in given.items()}
     if not limits:
         raise UsageError("There is no limit to extend.", "Name a limit, as in --max-iterations +10.")
-    record = await _request(run, store, "extend", limits=limits)
+    record = await _request(run, store, "extend", any_folder=any_folder, limits=limits)
     _print(record, f"Extended: {additions(limits)}{_when_resumed(record, store)}.", as_json=as_json)
 
 
@@ -120,9 +122,9 @@ def _message(text: str) -> str:
 
 
 async def _request(
-    name: str, store: str | None, kind: Literal["pause", "stop", "tell", "extend"], **what: Any
+    name: str, store: str | None, kind: Literal["pause", "stop", "tell", "extend"], *, any_folder: bool, **what: Any
 ) -> "RunRecord":
-    async with opened_run(name, store) as (opened, run):
+    async with opened_run(name, store, any_folder=any_folder) as (opened, run):
         if kind in {"pause", "stop"}:
             _require_active(run)
         elif run.stop_reason == "completed":  # it is not resumed, and would never read the request

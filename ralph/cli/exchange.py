@@ -9,7 +9,7 @@ from typing import Annotated, BinaryIO
 import typer
 
 from ralph.cli.lookup import configured_store, opened_run, store_option
-from ralph.cli.options import AsJson, RunId, StoreName
+from ralph.cli.options import AnyFolder, AsJson, RunId, StoreName
 from ralph.cli.output import print_json, print_paragraph
 from ralph.cli.plugins import plugins_of
 from ralph.errors import UsageError
@@ -20,12 +20,14 @@ Output = Annotated[
 Input = Annotated[str, typer.Argument(metavar="FILE", help="A file made by `ralph export`; - reads standard input.")]
 
 
-async def export(*, run: RunId = "last", output: Output = None, store: StoreName = None) -> None:
+async def export(
+    *, run: RunId = "last", any_folder: AnyFolder = False, output: Output = None, store: StoreName = None
+) -> None:
     """Write a run with everything that belongs to it as JSON lines."""
     from ralph.store.export import exported
 
     with _new_file(output) as file:
-        async with opened_run(run, store) as (opened, record):
+        async with opened_run(run, store, any_folder=any_folder) as (opened, record):
             async for line in exported(opened, record):
                 file.write(line.encode() + b"\n")
 

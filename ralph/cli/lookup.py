@@ -4,16 +4,20 @@ import os
 import re
 import shlex
 import socket
-from collections.abc import AsyncGenerator, Sequence
+import sys
+from collections.abc import AsyncGenerator, Iterable, Sequence
 from contextlib import asynccontextmanager
 from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import typer
+
 from ralph.cli.plugins import plugins_of
 from ralph.errors import RalphError, UsageError
 from ralph.settings.sources import user_file
 from ralph.system.files import read_regular
+from ralph.system.text import printable
 
 if TYPE_CHECKING:
     from ralph.records.record import IterationRecord, RunRecord
@@ -21,6 +25,9 @@ if TYPE_CHECKING:
 
 _NOT_SETTINGS = {"RALPH_DEBUG", "RALPH_PLUGINS", "RALPH_TURN"}
 _MOST_BYTES = 1_000_000
+_NAMED = 5
+_LATEST = 200
+"""The number of newest runs that are searched for those in a worktree of a folder."""
 
 
 def configured_store(name: str | None, folder: Path) -> str | None:
@@ -97,24 +104,80 @@ async def opened_store(name: str | None, folder: Path | None = None) -> "AsyncGe
 
 
 @asynccontextmanager
-async def opened_run(run: str, store: str | None) -> "AsyncGenerator[tuple[Store, RunRecord]]":
+async def opened_run(
+    run: str, store: str | None, *, any_folder: bool = False
+) -> "AsyncGenerator[tuple[Store, RunRecord]]":
     """Open the store, and find a run in it; the arguments are those of `find_run` and `opened_store`."""
     async with opened_store(store) as opened:
-        yield opened, await find_run(opened, run)
+        yield opened, await find_run(opened, run, any_folder=any_folder)
 
 
-async def find_run(store: "Store", name: str) -> "RunRecord":
-    """Return the run with an id, with the only id that starts so, or for "last" the newest. Raises `UsageError`."""
+async def find_run(store: "Store", name: str, folder: Path | None = None, *, any_folder: bool = False) -> "RunRecord":
+    """Return a run of a store.
+
+    Args:
+        store: the store.
+        name: its id, the beginning of it, or "last" for the newest of the folder.
+        folder: the folder that is meant; None for the current one.
+        any_folder: "last" is the newest run of all folders.
+
+    Raises:
+        UsageError: there is no such run, or more than one.
+    """
     if name == "last":
-        if newest := await store.runs(limit=1):
-            return newest[0]
-        raise UsageError("There is no run in the store yet.", "`ralph run` makes one.")
+        here = folder or Path.cwd()
+        if last := next(iter(await store.runs(limit=1)), None) if any_folder else await _last_run(store, here):
+            return last
+        if any_folder or not await store.runs(limit=1):
+            raise UsageError("There is no run in the store yet.", "`ralph run` makes one.")
+        raise UsageError(f"There is no run in {here} yet.", "Name a run of another folder; `ralph runs` lists them.")
     if run := await store.run(name):
         return run
     alike = [run.id for run in await store.runs(limit=10_000) if name and run.id.startswith(name)]
     if alike:
         raise UsageError(f"Several runs begin with {name!r}: {', '.join(alike[:5])}.", "Give more of the id.")
-    raise UsageError(f"There is no run {name[:80]!r} in the store.", "`ralph runs` lists them; `last` is the newest.")
+    raise UsageError(f"There is no run {name[:80]!r} in the store.", "`ralph runs` lists them all.")
+
+
+async def _last_run(store: "Store", folder: Path) -> "RunRecord | None":
+    """Return the newest run of a folder, of a worktree that was made for it, or else of the nearest folder around."""
+    beside = [run for run in await store.runs(limit=_LATEST) if run.origin]
+    for place in map(str, (folder, *folder.parents)):
+        found = await store.runs(workspace=place, limit=1)
+        found += [run for run in beside if run.origin == place][:1]
+        if found:
+            return max(found, key=lambda run: run.started_at)
+    return None
+
+
+def require_meant(does: str, runs: "Iterable[RunRecord]", folder: Path | None = None, *, yes: bool) -> None:
+    """Ask the user before files or checkpoints of another folder than the current one are changed.
+
+    Args:
+        does: what is to be done, as in "change files".
+        runs: the runs that are concerned; those whose folders no longer exist are not.
+        folder: the folder that is meant; None for the current one.
+        yes: the user has agreed already.
+
+    Raises:
+        UsageError: the user does not agree, or cannot be asked because there is no terminal.
+    """
+    here = folder or Path.cwd()
+    elsewhere = {
+        run.workspace
+        for run in runs
+        if run.workspace and not any(place and here.is_relative_to(place) for place in (run.workspace, run.origin))
+    }
+    others = [place for place in sorted(elsewhere) if Path(place).exists()]
+    if yes or not others:
+        return
+    more = f" and {len(others) - _NAMED} more" if len(others) > _NAMED else ""
+    problem = f"This would {does} in {', '.join(others[:_NAMED])}{more}; the current folder is {here}."
+    if sys.stdin.isatty() and sys.stderr.isatty():
+        sys.stderr.write(f"{printable(problem)}\n")
+        if typer.confirm("Continue?", err=True):
+            return
+    raise UsageError(problem, "If you mean that, add --yes, or call it there.")
 
 
 async def find_iteration(store: "Store", run: "RunRecord", number: int) -> "IterationRecord":

@@ -5,10 +5,14 @@ from typing import Annotated
 
 import typer
 
+AnyFolder = Annotated[bool, typer.Option("--any", help="last is the newest run of any folder.")]
 AsJson = Annotated[bool, typer.Option("--json", help="As JSON.")]
 Folder = Annotated[Path, typer.Option("--directory", "-C", metavar="DIR", help="The folder to work in.")]
 NoPlugins = Annotated[
     bool, typer.Option("--no-plugins", help="Load no plug-ins; RALPH_PLUGINS=off does the same for every command.")
 ]
-RunId = Annotated[str, typer.Argument(metavar="RUN", help="Its id, the beginning of it, or last.")]
+RunId = Annotated[
+    str, typer.Argument(metavar="RUN", help="Its id, the beginning of it, or last: the last run of this folder.")
+]
 StoreName = Annotated[str | None, typer.Option("--store", metavar="URL", help="Where runs are kept.")]
+Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask, also where it is about another folder.")]

@@ -4,12 +4,13 @@ The rules are the settings in force, or those of a stored run, with the override
 """
 
 import sys
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ralph.cli.options import AsJson, StoreName
+from ralph.cli.options import AnyFolder, AsJson, StoreName
 from ralph.errors import UsageError
 
 if TYPE_CHECKING:
@@ -47,6 +48,7 @@ def replay(
     *,
     file: Passes = None,
     run: Run = None,
+    any_folder: AnyFolder = False,
     from_logs: Logs = None,
     settings: Set = None,
     as_json: AsJson = False,
@@ -65,7 +67,7 @@ def replay(
     if run is not None:
         import anyio
 
-        replays = anyio.run(replay_stored, run, store, overrides, compare)
+        replays = anyio.run(partial(replay_stored, run, store, overrides, compare=compare, any_folder=any_folder))
     else:
         passes = read_lines(file or "-") if from_logs is None else read_logs(from_logs)
         replays = replay_passes(passes, overrides, broken, compare=compare, at_once=as_lines)

@@ -39,14 +39,9 @@ def replay_passes(
     return replays
 
 
-async def replay_stored(
-    name: str,
-    store: str | None,
-    overrides: Source,
-    compare: bool,  # noqa: FBT001 - called through anyio.run
-) -> Replays:
+async def replay_stored(name: str, store: str | None, overrides: Source, *, compare: bool, any_folder: bool) -> Replays:
     """Replay a stored run, without the iterations that the user cut short: they say nothing of the loop."""
-    async with opened_run(name, store) as (opened_store, run):
+    async with opened_run(name, store, any_folder=any_folder) as (opened_store, run):
         replays, recorded, ended = Replays(replay_rules(overrides, run, compare=compare)), recorded_run(run), False
         async for record in opened_store.iterations(run.id):
             if not isinstance(record.outcome, Interrupted) or record.outcome.by != "signal":

@@ -1,13 +1,14 @@
 """`ralph resume`: continue a run that was stopped, has crashed or is paused."""
 
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ralph.cli.lookup import find_run, opened_store, owner_text, run_state
-from ralph.cli.options import Folder, NoPlugins
+from ralph.cli.lookup import find_run, opened_store, owner_text, require_meant, run_state
+from ralph.cli.options import AnyFolder, Folder, NoPlugins, RunId, Yes
 from ralph.cli.output import print_paragraph
 from ralph.cli.run import display_for, exit_code, look_up, run_shown
 from ralph.cli.settings import ask_at_terminal, stored_settings, with_settings
@@ -18,13 +19,6 @@ if TYPE_CHECKING:
     from ralph.settings import SettingsFound
     from ralph.watch import Display
 
-_LATEST = 200
-"""The number of newest runs that are searched for those in a worktree of a folder."""
-
-Run = Annotated[
-    str | None,
-    typer.Argument(metavar="RUN", help="Its id, the beginning of it, or last; else this folder's last one."),
-]
 FromCheckpoint = Annotated[
     bool,
     typer.Option("--from-checkpoint", help="First restore the files as they were before the interrupted iteration."),
@@ -34,11 +28,13 @@ FromCheckpoint = Annotated[
 @with_settings(lambda each: bool(each.flag and each.flag.resume))
 def resume(
     *,
-    run: Run = None,
+    run: RunId = "last",
+    any_folder: AnyFolder = False,
     directory: Folder = Path(),
     from_checkpoint: FromCheckpoint = False,
     flags: dict[str, Any],
     no_plugins: NoPlugins = False,
+    yes: Yes = False,
 ) -> int:
     """Continue a run that was stopped, has crashed or is paused.
 
@@ -51,24 +47,19 @@ def resume(
     from ralph.settings import workspace_folder
 
     folder, store = workspace_folder(directory), flags["--store"]
-    record = anyio.run(_find, run, folder, store)
+    record = anyio.run(partial(_find, run, folder, store, any_folder=any_folder))
     if record.stop_reason == "completed":
         return _show_completed(record, folder, flags)
     if run_state(record) == "paused":
         return anyio.run(_continue_paused, record, folder, store)
     _require_resumable(record)
+    require_meant("let an agent work", [record], folder, yes=yes)
     return _continue(record, folder, flags, from_checkpoint=from_checkpoint, no_plugins=no_plugins)
 
 
-async def _find(name: str | None, folder: Path, store: str | None) -> "RunRecord":
+async def _find(name: str, folder: Path, store: str | None, *, any_folder: bool) -> "RunRecord":
     async with opened_store(store, folder) as opened:
-        if name is not None:
-            return await find_run(opened, name)
-        here = await opened.runs(workspace=str(folder), limit=1)
-        beside = [run for run in await opened.runs(limit=_LATEST) if run.origin == str(folder)]
-        if found := here + beside[:1]:
-            return max(found, key=lambda run: run.started_at)
-    raise UsageError(f"There is no run in {folder} yet.", "Name a run of another folder; `ralph runs` lists them.")
+        return await find_run(opened, name, folder, any_folder=any_folder)
 
 
 async def _continue_paused(run: "RunRecord", folder: Path, store: str | None) -> int:

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ralph.cli.lookup import configured_store, is_alive, opened_store, run_state, store_option
-from ralph.cli.options import AsJson, StoreName
+from ralph.cli.lookup import configured_store, is_alive, opened_store, require_meant, run_state, store_option
+from ralph.cli.options import AsJson, StoreName, Yes
 from ralph.cli.output import print_json, print_paragraph, print_table, when
 from ralph.cli.worktree import report_remaining_worktree
 from ralph.errors import RunOwnedError, UsageError
@@ -108,6 +108,7 @@ async def prune(
     older_than: Age = None,
     keep: Newest = None,
     dry_run: Dry = False,
+    yes: Yes = False,
     directory: Folder = None,
     as_json: AsJson = False,
     store: StoreName = None,
@@ -122,7 +123,15 @@ async def prune(
     async with opened_store(store, folder) as opened:
         every = await opened.runs(limit=_ALL)
         found = [run for run in every if folder is None or str(folder) in {run.workspace, run.origin}]
-        removed, worktrees = await _prune(opened, found, before, keep or 0, dry_run=dry_run)
+        live, chosen = await _choose(opened, found, before, keep or 0)
+        if not dry_run:
+            theirs = [run for run in chosen if not run.imported]  # the checkpoints of these are removed, too
+            require_meant("remove the checkpoints of runs", theirs, folder, yes=yes)
+            chosen = [run for run in chosen if await _remove(opened, run)]
+            if chosen and not live:  # an active run would have to wait for it
+                await opened.compact()
+        worktrees = [place for run in chosen for place in await report_remaining_worktree(run, would=dry_run)]
+    removed = [run.id for run in chosen]
     kept = len(found) - len(removed)
     if as_json:
         print_json({"removed": removed, "kept": kept, "worktrees": worktrees, "dry_run": dry_run})
@@ -132,25 +141,16 @@ async def prune(
         )
 
 
-async def _prune(
-    store: "Store", found: "Sequence[RunRecord]", before: datetime | None, keep: int, *, dry_run: bool
-) -> tuple[list[str], list[str]]:
-    """Remove runs, except active ones, the first `keep`, and those that were active since `before`.
+async def _choose(
+    store: "Store", found: "Sequence[RunRecord]", before: datetime | None, keep: int
+) -> "tuple[set[str], list[RunRecord]]":
+    """Return the ids of the active runs, and the runs to remove.
 
-    The store is compacted unless an active run would have to wait for it. Returns the ids of the removed runs, and the
-    worktrees that they leave behind.
+    The latter are all except active ones, the first `keep`, and those that were active since `before`.
     """
-    removed: list[str] = []
-    worktrees: list[str] = []
     live = {run.id for run in found if run.state != "finished" and (is_alive(run) or await store.leased(run.id))}
-    for run in found[keep:]:
-        wanted = run.id not in live and (before is None or await _last_activity(store, run) < before)
-        if wanted and (dry_run or await _remove(store, run)):
-            removed.append(run.id)
-            worktrees += await report_remaining_worktree(run, would=dry_run)
-    if removed and not live and not dry_run:
-        await store.compact()
-    return removed, worktrees
+    rest = [run for run in found[keep:] if run.id not in live]
+    return live, [run for run in rest if before is None or await _last_activity(store, run) < before]
 
 
 def _moment_before(age: str) -> datetime:

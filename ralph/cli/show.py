@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ralph.cli.lookup import find_iteration, opened_run, run_state, store_option
-from ralph.cli.options import AsJson, RunId, StoreName
+from ralph.cli.options import AnyFolder, AsJson, RunId, StoreName
 from ralph.cli.output import console, print_json, print_json_list, when
 from ralph.errors import UsageError, naming_store
 from ralph.system.text import duration, one_line, printable
@@ -31,12 +31,18 @@ _POLL_SECONDS = 0.2
 
 
 async def show(
-    *, run: RunId = "last", iteration: Number = None, why: Why = False, as_json: AsJson = False, store: StoreName = None
+    *,
+    run: RunId = "last",
+    any_folder: AnyFolder = False,
+    iteration: Number = None,
+    why: Why = False,
+    as_json: AsJson = False,
+    store: StoreName = None,
 ) -> None:
     """Show why a run stopped, or why it did not: each iteration's decision with its evidence."""
     if why and iteration is None:
         raise UsageError("--why explains one iteration, and you named none.", "Add --iteration N.")
-    async with opened_run(run, store) as (opened, record):
+    async with opened_run(run, store, any_folder=any_folder) as (opened, record):
         if iteration is not None:
             await _show_iteration(opened, record, iteration, why=why, as_json=as_json)
         elif as_json:
@@ -175,7 +181,14 @@ def _print_field(out: "Console", label: str, text: str, style: str = "") -> None
     print_text(out, f"  {label:<12}{text}", style=style)
 
 
-async def logs(*, run: RunId = "last", follow: Follow = False, as_json: AsJson = False, store: StoreName = None) -> int:
+async def logs(
+    *,
+    run: RunId = "last",
+    any_folder: AnyFolder = False,
+    follow: Follow = False,
+    as_json: AsJson = False,
+    store: StoreName = None,
+) -> int:
     """Print a run's events, as `ralph run` shows them; with --json, one per line."""
     import anyio
 
@@ -183,7 +196,7 @@ async def logs(*, run: RunId = "last", follow: Follow = False, as_json: AsJson =
     from ralph.watch import open_display
 
     with open_display("json" if as_json else "plain", look_up=look_up(store)) as display:
-        async with opened_run(run, store) as (opened, record):
+        async with opened_run(run, store, any_folder=any_folder) as (opened, record):
             display.endpoint = bool(record.settings.get("executor", {}).get("base_url"))
             seq = await _print_after(opened, record, 0, display)
             while follow and not display.out.gone:

@@ -62,7 +62,7 @@ def ralph(environment: Mapping[str, str], tmp_path: Path) -> Callable[..., Ran]:
             capture_output=True,
             text=True,
             timeout=timeout,
-            cwd=tmp_path,
+            cwd=tmp_path / "workspace" if (tmp_path / "workspace").exists() else tmp_path,
             env={**environment, **more},
         )
         return Ran(ended.returncode, ended.stdout, ended.stderr)

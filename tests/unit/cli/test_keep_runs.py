@@ -86,7 +86,7 @@ def test_prune(ralph: Callable[..., Any], path: Path, five: list[str], words: tu
     planned = json.loads(ralph("runs", "prune", *words, "--dry-run", "--json").out)
     assert planned["removed"] == gone
     assert ids(path) == five
-    ended = ralph("runs", "prune", *words)
+    ended = ralph("runs", "prune", *words, "--yes")
     assert ended.code == 0
     kept = 0 if "-C" in words else len(left)
     assert ended.out.split("\n") == [*gone, f"{len(gone)} removed, {kept} kept.", ""]
@@ -110,7 +110,7 @@ def test_prune_gives_the_room_back_where_nobody_is_at_work(ralph: Callable[..., 
 
     within(path, fill)
     before = path.stat().st_size
-    assert ralph("runs", "prune", "--keep", "0").code == 0
+    assert ralph("runs", "prune", "--keep", "0", "--yes").code == 0
     assert path.stat().st_size < before / 10
 
 
@@ -382,16 +382,16 @@ def test_a_server_keeps_runs_as_a_file_does(
     ralph: Callable[..., Any], path: Path, long: RunRecord, tmp_path: Path, postgres_url: str
 ) -> None:
     file = tmp_path / "run.jsonl"
-    assert ralph("export", "-o", str(file)).code == 0
+    assert ralph("export", "--any", "-o", str(file)).code == 0
     assert ralph("import", str(file), "--store", postgres_url).code == 0
-    assert ralph("export", "--store", postgres_url).out == file.read_text()
+    assert ralph("export", "--any", "--store", postgres_url).out == file.read_text()
     for words in (
         ("runs",),
         ("runs", "--json"),
-        ("show",),
-        ("show", "-i", "3"),
-        ("show", "--json"),
-        ("breaker", "show"),
+        ("show", "--any"),
+        ("show", "--any", "-i", "3"),
+        ("show", "--any", "--json"),
+        ("breaker", "show", "--any"),
     ):
         here, there = ralph(*words), ralph(*words, "--store", postgres_url)
         told = there.out.replace('"imported": true', '"imported": false')
