@@ -7,9 +7,9 @@ with its state before the run.
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
 
 from ralph.errors import UsageError
+from ralph.types.choices import Chooser
 from ralph.types.plan import TaskPlan, read_plan
 
 __all__ = ["Task", "chosen", "plan_task", "prd_task"]
@@ -30,7 +30,7 @@ class Task:
     plan: str | None = None
 
 
-def chosen(plan: TaskPlan | None, *, by: Literal["agent", "ralph"]) -> list[str]:
+def chosen(plan: TaskPlan | None, *, by: Chooser) -> list[str]:
     """Return the part of the prompt that names the item to work on; nothing if the agent chooses, or none is open."""
     if by == "agent" or plan is None or not plan.open:
         return []

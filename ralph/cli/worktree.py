@@ -11,7 +11,8 @@ from ralph.errors import WorkspaceError
 
 if TYPE_CHECKING:
     from ralph.records.record import RunRecord
-    from ralph.workspace.worktree import End, Worktree
+    from ralph.types.choices import WorktreeEnd
+    from ralph.workspace.worktree import Worktree
 
 _MOST_NAMED = 5
 
@@ -40,7 +41,7 @@ def new_worktree(folder: Path) -> "Generator[Worktree]":
         raise
 
 
-def end_worktree(worktree: "Worktree", how: "End", record: "RunRecord") -> None:
+def end_worktree(worktree: "Worktree", how: "WorktreeEnd", record: "RunRecord") -> None:
     """Keep, merge or discard the worktree, and report the result."""
     import anyio
 
@@ -58,7 +59,7 @@ def end_worktree(worktree: "Worktree", how: "End", record: "RunRecord") -> None:
     _report(anyio.run(end))
 
 
-def end_resumed_worktree(record: "RunRecord", how: "End") -> None:
+def end_resumed_worktree(record: "RunRecord", how: "WorktreeEnd") -> None:
     """End the worktree of a resumed run. An imported copy keeps it: the worktree belongs to the original run."""
     from ralph.workspace.worktree import find_worktree
 

@@ -37,7 +37,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import cached_property
 from pathlib import Path
-from typing import Literal, Self, get_args
+from typing import Self, get_args
 
 from pydantic import BaseModel
 
@@ -45,8 +45,7 @@ from ralph.errors import UnknownNameError, UsageError
 from ralph.executors.accesses import GIT_READERS, Access, PermissionRequest, accesses
 from ralph.executors.shell_text import UnreadableScriptError
 from ralph.types import evolve
-
-PermissionMode = Literal["workspace", "approve-all", "read-only"]
+from ralph.types.choices import PermissionMode
 
 DENIED_COMMANDS = (
     "shell(git push)",

@@ -11,6 +11,7 @@ import anyio
 from ralph.loop.event_log import EventLog
 from ralph.records.events import ProtectedRestored
 from ralph.system.secrets import Redactor
+from ralph.types.choices import CommitPolicy
 from ralph.types.output import Checkpoint
 from ralph.workspace.base import Snapshot, Workspace
 
@@ -31,7 +32,7 @@ class Checkpointing:
 
     workspace: Workspace
     log: EventLog
-    commits: Literal["none", "iteration", "completion"]
+    commits: CommitPolicy
     redactor: Redactor
     _last_problem: str = ""
     _last_message: str = ""

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from time import monotonic
-from typing import Any, Literal
+from typing import Any
 
 import anyio
 
@@ -28,6 +28,7 @@ from ralph.system.clock import Clock
 from ralph.system.secrets import Redactor
 from ralph.tasks import chosen
 from ralph.types import evolve
+from ralph.types.choices import Chooser, CommitPolicy, Context
 from ralph.types.output import Changes, Interrupted, Output, Timeouts, Usage
 from ralph.types.plan import TaskPlan
 from ralph.types.requests import Request
@@ -49,13 +50,13 @@ class Parts:
     verifiers: tuple[Verifier, ...]
     rules: Rules
     timeouts: Timeouts
-    context: Literal["fresh", "continue"]
+    context: Context
     plan: str | None
     redactor: Redactor
     clock: Clock
-    commit: Literal["none", "iteration", "completion"] = "none"
+    commit: CommitPolicy = "none"
     prompt_parts: tuple[Offer, ...] = ()
-    choose: Literal["agent", "ralph"] = "agent"
+    choose: Chooser = "agent"
 
     def read_plan(self) -> TaskPlan | None:
         """Return the workspace's plan with its texts masked; None without a plan."""

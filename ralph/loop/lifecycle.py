@@ -32,7 +32,7 @@ class Starting:
 
     Attributes:
         settings: as they are kept in the run's record.
-        new_stop: makes the stop signal of the run.
+        stop: the stop signal of the run.
         activate: takes the run into the runner's hands: its record, state, owner and stop signal, and the `seq` of its
             last event.
     """
@@ -40,7 +40,7 @@ class Starting:
     parts: Parts
     store: Store
     settings: dict[str, Any]
-    new_stop: Callable[[], Stop]
+    stop: Stop
     activate: Callable[..., ActiveRun]
 
 
@@ -52,7 +52,7 @@ async def begin(starting: Starting, task: str, run_id: str) -> ActiveRun:
     """
     if not task.strip():
         raise UsageError("The task is empty.", "Say what the agent should do.")
-    parts, stop = starting.parts, starting.new_stop()
+    parts, stop = starting.parts, starting.stop
     now, owner = parts.clock.now(), this_process()
     parts.workspace.acquire(run_id)
     orphans = await _end_orphans_in(starting.store, str(parts.workspace.path))

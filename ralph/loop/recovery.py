@@ -51,7 +51,7 @@ async def take_up(
     )
     state = await _state(store, record, had_ended=found.state == "finished")
     seq = await store.last_seq(record.id)
-    run = starting.activate(record, state.as_of(parts.clock.now()), owner, starting.new_stop(), seq=seq)
+    run = starting.activate(record, state.as_of(parts.clock.now()), owner, starting.stop, seq=seq)
     run.inbox.recall(requests)
     told = started(parts, run, orphans, resumed=True)
     heard_of = last.at if last else found.started_at

@@ -18,7 +18,7 @@ from datetime import datetime
 from functools import partial
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Literal, Self
+from typing import Any, Self
 
 import anyio
 import anyio.abc
@@ -48,6 +48,7 @@ from ralph.store.base import Store
 from ralph.system.clock import Clock
 from ralph.system.secrets import Redactor, secret_values
 from ralph.types import evolve
+from ralph.types.choices import Chooser, CommitPolicy, Context
 from ralph.types.output import Timeouts
 from ralph.verifiers.base import Verifier
 from ralph.workspace.base import Workspace
@@ -114,14 +115,14 @@ class Runner:
         *,
         executor: Executor | str = "copilot",
         model: str | None = None,
-        context: Literal["fresh", "continue"] = "fresh",
+        context: Context = "fresh",
         timeouts: Timeouts | None = None,
         prices: Mapping[str, Price] | None = None,
         workspace: Workspace | Path | str | None = None,
         store: Store | Path | str | None = None,
         plan: str | None = None,
-        choose: Literal["agent", "ralph"] = "agent",
-        commit: Literal["none", "iteration", "completion"] = "none",
+        choose: Chooser = "agent",
+        commit: CommitPolicy = "none",
         verify: Sequence[Verifier | str | Sequence[str]] | Verifier | str = (),
         analyzer: Analyzer | None = None,
         analyzers: Sequence[Analyzer | str] = (),
@@ -183,6 +184,7 @@ class Runner:
         self._stack = AsyncExitStack()
         self._tasks: anyio.abc.TaskGroup | None = None
         self._executor_started = False
+        self._starts = anyio.Lock()
         self._event_loop: asyncio.AbstractEventLoop | None = None
 
     @classmethod
@@ -223,6 +225,8 @@ class Runner:
                 for run in self._runs.values():
                     await run.lease.end()
                 self._runs.clear()  # the next use takes them up anew, and starts the executor again
+                self._stops.clear()
+                self._cancelled = ""
                 self._executor_started = False
                 await self._stack.aclose()
 
@@ -281,7 +285,7 @@ class Runner:
 
     async def _streamed(self, task: str, run_id: str | None, events: EventStream, stop: Stop) -> None:
         try:
-            await self._loop(await self._begin(task, run_id, self._starting(stop, events)))
+            await self._whole(self._beginning(task, run_id), stop, events)
         finally:
             events.end()
 
@@ -296,7 +300,7 @@ class Runner:
             UsageError: the task is empty, the workspace is in use, a verifier cannot start.
             StoreError: the store cannot keep the run.
         """
-        return await self._loop(await self._begin(task, run_id, self._starting(Stop())))
+        return await self._whole(self._beginning(task, run_id))
 
     async def resume(self, run_id: str, *, anew: Collection[str] = (), from_checkpoint: bool = False) -> RunRecord:
         """Continue a run that was stopped, crashed or paused; a completed one is returned as it is.
@@ -314,20 +318,23 @@ class Runner:
         record = await self._found(run_id)
         if record.stop_reason == "completed":
             return record
-        return await self._loop(await self._take_up(record, anew, from_checkpoint=from_checkpoint))
+        return await self._whole(partial(take_up, record=record, anew=anew, from_checkpoint=from_checkpoint))
 
     async def iterate(self, run_id: str) -> IterationRecord:
         """Run one iteration and return its record, which is durable then.
 
         If it is cancelled from outside, it ends the agent's turn and stores the partial output first.
         """
-        run = self._runs.get(run_id) or await self._take_up(await self._found(run_id))
+        run = self._runs.get(run_id) or await take_up(self._starting(Stop()), await self._found(run_id))
         await self._start_executor()
         await scan_workspace(self._parts, run)
         return await iterate(self._parts, run, run.stop)
 
     def cancel(self, reason: str) -> None:
-        """End the run soon: the agent's turn ends, and its partial output is stored. Callable from any thread."""
+        """End the run soon: the agent's turn ends, and its partial output is stored. Callable from any thread.
+
+        Without a run, it ends the next one; runs after that are not affected.
+        """
         self._cancelled = self._cancelled or reason
         loop = self._event_loop
         if loop is None or loop.is_closed():
@@ -358,9 +365,10 @@ class Runner:
         return self._tasks
 
     async def _start_executor(self) -> None:
-        if not self._executor_started:
-            await self._stack.enter_async_context(self._parts.executor)
-            self._executor_started = True
+        async with self._starts:  # several runs may begin at once
+            if not self._executor_started:
+                await self._stack.enter_async_context(self._parts.executor)
+                self._executor_started = True
 
     async def _found(self, run_id: str) -> RunRecord:
         _ = self._entered
@@ -369,20 +377,32 @@ class Runner:
             raise RecordError(f"There is no run {run_id!r} in the store.", "`ralph runs` lists them.")
         return record
 
-    async def _begin(self, task: str, run_id: str | None, starting: Starting) -> ActiveRun:
-        return await begin(starting, task, run_id or new_run_id(self._parts.clock.now()))
+    def _beginning(self, task: str, run_id: str | None) -> Callable[[Starting], Awaitable[ActiveRun]]:
+        return partial(begin, task=task, run_id=run_id or new_run_id(self._parts.clock.now()))
 
-    async def _take_up(
-        self, record: RunRecord, anew: Collection[str] = (), *, from_checkpoint: bool = False
-    ) -> ActiveRun:
-        return await take_up(self._starting(Stop()), record, anew, from_checkpoint=from_checkpoint)
+    async def _whole(
+        self, start: Callable[[Starting], Awaitable[ActiveRun]], stop: Stop | None = None, *readers: Hooks
+    ) -> RunRecord:
+        """Run the loop from the start of a run to its end; `cancel` ends all runs that have been requested."""
+        _ = self._entered
+        starting = self._starting(stop or Stop(), *readers)
+        try:
+            return await self._loop(await start(starting))
+        finally:
+            self._stops.remove(starting.stop)
+            if not self._stops:
+                self._cancelled = ""  # the next run is another one
 
     def _starting(self, stop: Stop, *readers: Hooks) -> Starting:
-        """Return the parts for the start of one run, with the readers of its events."""
+        """Return the parts for the start of one run, with the readers of its events.
+
+        Another terminal or a reader may stop just one run, `cancel` ends all.
+        """
+        if self._cancelled:
+            stop.ask(self._cancelled)
+        self._stops.append(stop)
         hooks = (*self._hooks, *readers)
-        return Starting(
-            self._parts, self._store, self._settings, partial(self._keep, stop), partial(self._active, hooks)
-        )
+        return Starting(self._parts, self._store, self._settings, stop, partial(self._active, hooks))
 
     def _active(
         self, hooks: Sequence[Hooks], record: RunRecord, state: RunState, owner: Owner, stop: Stop, *, seq: int
@@ -396,13 +416,6 @@ class Runner:
         self._entered.start_soon(lease.attend, inbox.listen)
         self._runs[record.id] = run = ActiveRun(record, state, log, lease, inbox, stop, checkpointing)
         return run
-
-    def _keep(self, stop: Stop) -> Stop:
-        """Return the stop signal of one run: another terminal or a reader may stop just one, `cancel` ends all."""
-        if self._cancelled:
-            stop.ask(self._cancelled)
-        self._stops.append(stop)
-        return stop
 
     async def _loop(self, run: ActiveRun) -> RunRecord:
         try:
@@ -468,7 +481,6 @@ class Runner:
             await finish(self._parts, run, end)
         finally:
             self._runs.pop(run.id, None)
-            self._stops.remove(run.stop)
             self._parts.workspace.release()
         self.record = run.record.with_history(await self._history(run.id))
         return self.record

@@ -63,7 +63,7 @@ class RuleParts(Protocol):
         first: Analyzer | None = None,
         no_progress: int,
     ) -> Analyzer:
-        """Return the built-in analyzer or the `first`, with keywords, and further ones beside it."""
+        """Return the built-in analyzer or `first`, combined with the `further` ones."""
         ...
 
 

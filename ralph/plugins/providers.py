@@ -1,4 +1,4 @@
-"""What plug-ins return from their hooks: providers of parts by name, prompt parts, and commands.
+"""Return values of plug-ins' hooks: providers of parts by name, prompt parts, and commands.
 
 A provider costs nothing until it is used: `build` is called when a run, or the user, names it.
 """

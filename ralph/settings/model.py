@@ -32,6 +32,7 @@ from ralph.system.declarations import (
 )
 from ralph.system.sandbox import Sandbox, Variables
 from ralph.types import evolve
+from ralph.types.choices import Chooser, CliMode, CommitPolicy, Context, PermissionMode, WireApi, WorktreeEnd
 from ralph.types.output import Timeouts
 
 _TIMEOUTS = Timeouts()
@@ -53,7 +54,7 @@ class ExecutorSettings(BaseModel, frozen=True, extra="forbid", defer_build=True)
         default=None, min_length=1, description="An OpenAI-compatible endpoint to use instead of GitHub's models."
     )
     api_key: Annotated[SecretStr | None, CONSENT, SECRET] = Field(default=None, description="The endpoint's key.")
-    wire_api: Annotated[Literal["completions", "responses"], Flag("--wire-api", "NAME", AGENT, resume=True)] = Field(
+    wire_api: Annotated[WireApi, Flag("--wire-api", "NAME", AGENT, resume=True)] = Field(
         default="completions", description="The endpoint's API: completions or responses."
     )
     headers: Annotated[dict[str, str], CONSENT, SECRET] = Field(
@@ -62,17 +63,17 @@ class ExecutorSettings(BaseModel, frozen=True, extra="forbid", defer_build=True)
     cli_path: Annotated[str | None, CONSENT] = Field(
         default=None, description="The Copilot CLI; unset: the installed one, or a download."
     )
-    cli_mode: Literal["prompt", "what-the-shell"] = Field(default="prompt", description="How the CLI is called.")
-    permission: Annotated[
-        Literal["workspace", "approve-all", "read-only"], CONSENT, Flag("--permission", "MODE", AGENT)
-    ] = Field(default="workspace", description="What the agent's tools may do: workspace, approve-all or read-only.")
+    cli_mode: CliMode = Field(default="prompt", description="How the CLI is called.")
+    permission: Annotated[PermissionMode, CONSENT, Flag("--permission", "MODE", AGENT)] = Field(
+        default="workspace", description="What the agent's tools may do: workspace, approve-all or read-only."
+    )
     allow: Annotated[tuple[str, ...], CONSENT, Flag("--allow", "PATTERN", AGENT)] = Field(
         default=(), description="Allow this even if the permission mode forbids it, for example shell(make)."
     )
     deny: Annotated[tuple[str, ...], CONSENT, Flag("--deny", "PATTERN", AGENT)] = Field(
         default=(), description="Deny this even if the permission mode allows it, for example shell(rm -rf)."
     )
-    context: Annotated[Literal["fresh", "continue"], Flag("--context", "WORD", AGENT)] = Field(
+    context: Annotated[Context, Flag("--context", "WORD", AGENT)] = Field(
         default="fresh", description="fresh: a new session for each iteration; continue: one session for all."
     )
     iteration_timeout: Annotated[Duration, Flag("--iteration-timeout", "TIME", TIMES, resume=True)] = Field(
@@ -89,7 +90,7 @@ class ExecutorSettings(BaseModel, frozen=True, extra="forbid", defer_build=True)
 class TaskSettings(BaseModel, frozen=True, extra="forbid", defer_build=True):
     """The order in which the items of a plan are done."""
 
-    choose: Literal["agent", "ralph"] = Field(
+    choose: Chooser = Field(
         default="agent", description="Who chooses the next item of the plan: the agent, or Ralph (the first open one)."
     )
 
@@ -163,10 +164,10 @@ class Settings(BaseModel, frozen=True, extra="forbid", defer_build=True):
     status_fields: tuple[StatusFieldSetting, ...] = Field(default=(), description="Additional status fields.")
     noise: tuple[Glob, ...] = Field(default=(), description="Paths whose changes are not progress; glob patterns.")
     checkpoints: bool = Field(default=True, description="Save the workspace's files before and after each iteration.")
-    commit: Annotated[Literal["none", "iteration", "completion"], Flag("--commit", "WHEN", WORK)] = Field(
+    commit: Annotated[CommitPolicy, Flag("--commit", "WHEN", WORK)] = Field(
         default="none", description="When to commit what the run has changed: none, iteration or completion."
     )
-    worktree_end: Annotated[Literal["keep", "merge", "discard"], Flag("--worktree-end", "WHAT", WORK)] = Field(
+    worktree_end: Annotated[WorktreeEnd, Flag("--worktree-end", "WHAT", WORK)] = Field(
         default="keep", description="What to do with a --worktree at the end: keep, merge (if completed) or discard."
     )
     protect: Annotated[tuple[Glob, ...], Flag("--protect", "GLOB", WORK)] = Field(

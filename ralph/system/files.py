@@ -55,7 +55,9 @@ def opened(name: str) -> Generator[BinaryIO]:
     except BrokenPipeError:
         raise  # the reader of the output has gone
     except OSError as error:
-        raise UsageError(f"The file {name!r} cannot be read: {error.strerror}.", "Name one that can, or -.") from error
+        raise UsageError(
+            f"The file {name!r} cannot be read: {error.strerror}.", "Name a readable file, or - for standard input."
+        ) from error
 
 
 def text_of(name: str) -> str:

@@ -411,8 +411,10 @@ def _looks_secret(match: re.Match[str]) -> bool:
         return bool(strong) and name.isupper() and match["before"].endswith("=")
     if strong and match["before"].endswith("="):
         return True
-    random = not _WORDS.fullmatch(value) or (strong and len(value) >= 12 and not (value.islower() or value.isupper()))
-    return bool(random) and value.isascii() and len(value) >= (8 if strong else 12)
+    mixed_case = not (value.islower() or value.isupper())
+    if _WORDS.fullmatch(value) and not (strong and len(value) >= 12 and mixed_case):
+        return False
+    return value.isascii() and len(value) >= (8 if strong else 12)
 
 
 def secret_values(environ: Mapping[str, str]) -> tuple[str, ...]:

@@ -10,7 +10,9 @@ Model = TypeVar("Model", bound=BaseModel)
 
 
 def evolve(model: Model, **changes: Any) -> Model:
-    """Return a copy of a model with other values for some fields, which are not validated anew.
+    """Return a copy of a model with other values for some fields.
+
+    Their names are checked, their values are not: as with `dataclasses.replace`, each must have its field's type.
 
     Raises:
         TypeError: the model has no field of such a name.

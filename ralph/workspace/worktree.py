@@ -9,13 +9,10 @@ import shutil
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
 
 from ralph.errors import WorkspaceError
 from ralph.workspace.lock import state_folder
 from ralph.workspace.repository import ANY, GitError, Repository, find_repository, operation_in_progress
-
-End = Literal["keep", "merge", "discard"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,9 +1,10 @@
 """The base of both Copilot executors: the model's endpoint, the home folder, and the agent's environment."""
 
 from pathlib import Path
-from typing import ClassVar, Literal, Unpack
+from typing import ClassVar, Unpack
 
 from ralph.executors.agent import NO_KEY, AgentExecutor, AgentOptions
+from ralph.types.choices import WireApi
 
 LOOKING = ("glob", "grep", "rg", "view")
 """The tools of a turn that only looks. What they may read is the policy's."""
@@ -29,11 +30,11 @@ class CopilotExecutor(AgentExecutor):
         self,
         program: Path | None = None,
         *,
-        wire_api: Literal["completions", "responses"] = "completions",
+        wire_api: WireApi = "completions",
         **options: Unpack[AgentOptions],
     ) -> None:
         super().__init__(program, **options)
-        self.wire_api: Literal["completions", "responses"] = wire_api
+        self.wire_api: WireApi = wire_api
         self.account = self.base_url or "github"
         self.measures = frozenset({"tokens"}) if self.base_url else frozenset({"tokens", "premium_requests"})
 

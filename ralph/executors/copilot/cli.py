@@ -14,7 +14,7 @@ import uuid
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from time import monotonic
-from typing import ClassVar, Literal, Unpack
+from typing import ClassVar, Unpack
 
 from ralph.errors import ExecutorUnavailableError, UsageError
 from ralph.executors.agent import NO_KEY, AgentOptions, Ending, Listener, ProgramExecutor
@@ -36,6 +36,7 @@ from ralph.executors.program_output import Event, Oversized
 from ralph.prompt import Prompt
 from ralph.system.process import Running, run
 from ralph.types import evolve
+from ralph.types.choices import CliMode, WireApi
 from ralph.types.output import Answered, Failed, Outcome, Usage
 
 _SHORT_KEY = 12
@@ -73,12 +74,12 @@ class CopilotCLIExecutor(CopilotExecutor, ProgramExecutor):
         self,
         program: Path | None = None,
         *,
-        mode: Literal["prompt", "what-the-shell"] = "prompt",
-        wire_api: Literal["completions", "responses"] = "completions",
+        mode: CliMode = "prompt",
+        wire_api: WireApi = "completions",
         **options: Unpack[AgentOptions],
     ) -> None:
         super().__init__(program, wire_api=wire_api, **options)
-        self.mode: Literal["prompt", "what-the-shell"] = mode
+        self.mode: CliMode = mode
         self._meter = UsageMeter()
         if mode == "what-the-shell":
             self.measures = frozenset()

@@ -18,7 +18,9 @@ from ralph.decision.limits import Limits
 from ralph.errors import OwnershipLostError, RecordError, RunOwnedError, StoreError, UsageError
 from ralph.executors.base import Turn
 from ralph.hooks import Hooks
+from ralph.loop.lease import Stop
 from ralph.loop.ownership import this_process
+from ralph.loop.recovery import take_up
 from ralph.loop.runner import Runner
 from ralph.prompt import Prompt
 from ralph.records.events import IterationStarted, MessageReceived, Paused, Resumed, RunFinished
@@ -118,7 +120,7 @@ class TestAfterACrash:
         store, executor = MemoryStore(), ScriptedExecutor([DONE])
         run = await crashed(store)
         async with Runner(executor=ScriptedExecutor([DONE]), store=store) as runner:
-            await runner._take_up(run)
+            await take_up(runner._starting(Stop()), run)
         assert (await only(store)).interrupted == 2
         async with Runner(executor=executor, store=store, limits=Limits(max_iterations=2)) as runner:
             await runner.resume(run.id)

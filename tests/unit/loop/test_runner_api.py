@@ -39,6 +39,7 @@ class Started(ScriptedExecutor):
         self.counts = [0, 0]
 
     async def start(self) -> None:
+        await anyio.sleep(0.05)
         self.running = True
         self.counts[0] += 1
 
@@ -243,11 +244,30 @@ class TestStream:
             ("cancelled", "enough")
         ] * 2
 
+    async def test_runs_that_begin_at_once_start_the_executor_once(self) -> None:
+        executor = Started([DONE])
+        async with Runner(executor=executor) as runner, anyio.create_task_group() as group:
+            for task in ("One.", "Two."):
+                group.start_soon(runner.run, task)
+        assert executor.counts == [1, 1]
+
     async def test_what_the_run_raises_reaches_the_reader(self, tmp_path: Path) -> None:
         async with Runner(executor=ScriptedExecutor(), workspace=tmp_path) as runner:
             with pytest.raises(UsageError, match="The task is empty"):
                 async for _ in runner.stream("  "):
                     pass
+
+
+async def test_a_cancellation_ends_no_later_run() -> None:
+    async def cancels(_prompt: Prompt, _turn: Turn) -> str:
+        runner.cancel("enough")
+        return DONE
+
+    runner = Runner(executor=ScriptedExecutor([cancels, DONE]))
+    async with runner:
+        ended = await runner.run("One.")
+        later = await runner.run("Two.")
+    assert [ended.stop_reason, later.stop_reason] == ["cancelled", "completed"]
 
 
 def test_another_thread_may_cancel(tmp_path: Path) -> None:

@@ -1,0 +1,19 @@
+"""The words that a setting chooses from, for the settings and for the parts that they reach."""
+
+from typing import Literal
+
+__all__ = ["Chooser", "CliMode", "CommitPolicy", "Context", "PermissionMode", "WireApi", "WorktreeEnd"]
+
+Context = Literal["fresh", "continue"]
+"""Each iteration has a fresh session of the agent, or continues one."""
+
+CommitPolicy = Literal["none", "iteration", "completion"]
+"""When changes are committed to the branch that is checked out."""
+
+Chooser = Literal["agent", "ralph"]
+"""Who chooses the next item of the plan."""
+
+PermissionMode = Literal["workspace", "approve-all", "read-only"]
+WireApi = Literal["completions", "responses"]
+CliMode = Literal["prompt", "what-the-shell"]
+WorktreeEnd = Literal["keep", "merge", "discard"]
