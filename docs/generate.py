@@ -94,10 +94,14 @@ def settings() -> str:
 
 
 def consent() -> str:
-    """The settings that a workspace may not make by itself."""
-    from ralph.settings import TRUSTED_ONLY
+    """The settings that a workspace may not make by itself, and the direction in which it may make the others."""
+    from ralph.settings import TRUSTED_ONLY, Settings, settings_in
 
-    return "\n".join(f"- `{key}`" for key in TRUSTED_ONLY)
+    always = [f"- `{key}`" for key in TRUSTED_ONLY]
+    rows = [["Key", "Tighter", "From"]]
+    rows += [[f"`{each.key}`", str(each.tighter), _default(each)] for each in settings_in(Settings) if each.tighter]
+    between = "These need consent only for a value that is looser than the default:"
+    return "\n".join([*always, "", between, "", _table(rows)])
 
 
 def profiles() -> str:

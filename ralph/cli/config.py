@@ -18,7 +18,7 @@ def config() -> None:
 
 @app.command()
 def show(*, directory: Folder = Path(), as_json: AsJson = False) -> None:
-    """List every setting, its value with secrets masked, and where it comes from."""
+    """List every setting, its value with secrets masked, where it comes from, and consent to it."""
     import json
 
     from ralph.cli.output import console, print_json, print_table
@@ -30,6 +30,7 @@ def show(*, directory: Folder = Path(), as_json: AsJson = False) -> None:
         own_sources,
         read_settings,
         settings_in,
+        untrusted_keys,
         user_file,
         workspace_folder,
     )
@@ -41,13 +42,24 @@ def show(*, directory: Folder = Path(), as_json: AsJson = False) -> None:
     values = frozen_settings(found.settings, redactor_for(found.settings, plugins), plugins)
     keys = [each.key for each in settings_in(Settings) if each.section is None]
     rows = [(key, _value(values, key), _origin(key, found.origins)) for key in keys]
-    untrusted = [source.name for source in own_sources(folder) if not is_trusted(source)]
+    own = own_sources(folder)
+    untrusted = [source.name for source in own if not is_trusted(source)]
+    asked = {source.name: untrusted_keys(source) for source in own}
+    consent = {
+        key: {"consent": "needed" if source in untrusted else "given"}
+        for key, _, source in rows
+        if any(f"{key}.".startswith(f"{each}.") for each in asked.get(source, ()))
+    }
     if as_json:
-        settings = {key: {"value": value, "source": source} for key, value, source in rows}
+        settings = {key: {"value": value, "source": source, **consent.get(key, {})} for key, value, source in rows}
         print_json({"settings": settings, "untrusted": untrusted, "user_file": str(user_file())})
         return
     shown = [
-        (key, "unset" if value is None else one_line(json.dumps(value, ensure_ascii=False), 80), source)
+        (
+            key,
+            "unset" if value is None else one_line(json.dumps(value, ensure_ascii=False), 80),
+            f"{source} (consent {consent[key]['consent']})" if key in consent else source,
+        )
         for key, value, source in rows
     ]
     print_table(("setting", "value", "from"), shown)

@@ -81,7 +81,9 @@ def ask_at_terminal(source: "Source", keys: tuple[str, ...]) -> bool:
         lines = source.content.count(b"\n") + 1 if isinstance(source, FileSource) else 0
         typer.echo(f"{source.name} comes with the workspace and is a plug-in: a program of {lines} lines.", err=True)
         return typer.confirm("Have you read it, and may it run, now and until it changes?", err=True)
-    typer.echo(f"{source.name} comes with the workspace and can run programs or send data elsewhere:", err=True)
+    typer.echo(
+        f"{source.name} comes with the workspace and can run programs, send data elsewhere or loosen limits:", err=True
+    )
     for key in keys:
         typer.echo(f"  {key} = {printable(json.dumps(_value(source, key), ensure_ascii=False), 500)}", err=True)
     return typer.confirm("Use these settings, now and until they change?", err=True)

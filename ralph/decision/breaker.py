@@ -14,12 +14,12 @@ a value, the time is passed in, and both are kept in the run's record.
 from collections import deque
 from collections.abc import Callable, Iterable
 from datetime import datetime, timedelta
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import BaseModel, Field, NonNegativeInt, PositiveInt
 
 from ralph.errors import UnknownNameError
-from ralph.system.declarations import Wait
+from ralph.system.declarations import Tighter, Wait
 from ralph.system.text import pattern
 from ralph.types import evolve
 from ralph.types.output import Interrupted, ToolCall
@@ -52,24 +52,30 @@ _SHOWN = 50
 class BreakerSettings(BaseModel, frozen=True, extra="forbid", defer_build=True):
     """When the breaker opens, and what happens then."""
 
-    no_progress: PositiveInt = Field(
+    no_progress: Annotated[PositiveInt, Tighter("less")] = Field(
         default=3,
         le=1000,
         description="Iterations without progress that open it; more than three are also how many make a loop stuck.",
     )
-    same_error: PositiveInt = Field(
+    same_error: Annotated[PositiveInt, Tighter("less")] = Field(
         default=5, le=1000, description="Iterations in a row with the same error that open it."
     )
-    denials: PositiveInt = Field(default=2, le=1000, description="Permission-denied iterations in a row that open it.")
-    stagnation: float | None = Field(
+    denials: Annotated[PositiveInt, Tighter("less")] = Field(
+        default=2, le=1000, description="Permission-denied iterations in a row that open it."
+    )
+    stagnation: Annotated[float | None, Tighter("more")] = Field(
         default=None,
         ge=0,
         le=100,
         description="Percent by which the completion score must rise in an iteration; unset: not checked.",
     )
-    when_open: Literal["stop", "wait"] = Field(default="stop", description="Stop the run, or wait and try again.")
-    cool_down: Wait = Field(default=1800.0, description="How long it stays open before a probe iteration.")
-    max_probes: PositiveInt = Field(
+    when_open: Annotated[Literal["stop", "wait"], Tighter(("stop", "wait"))] = Field(
+        default="stop", description="Stop the run, or wait and try again."
+    )
+    cool_down: Annotated[Wait, Tighter("more")] = Field(
+        default=1800.0, description="How long it stays open before a probe iteration."
+    )
+    max_probes: Annotated[PositiveInt, Tighter("less")] = Field(
         default=3, le=100, description="Failed probe iterations before a waiting run stops."
     )
 

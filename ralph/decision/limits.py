@@ -10,7 +10,7 @@ from typing import Annotated
 from pydantic import BaseModel, Field, NonNegativeFloat, NonNegativeInt, PositiveFloat, PositiveInt
 
 from ralph.errors import UnmeasurableLimitError
-from ralph.system.declarations import LIMITS, Duration, Flag
+from ralph.system.declarations import LIMITS, Duration, Flag, Tighter
 from ralph.types import evolve
 from ralph.types.output import Usage
 
@@ -90,24 +90,24 @@ class LimitReached(BaseModel, frozen=True, defer_build=True):
 class Limits(BaseModel, frozen=True, extra="forbid", defer_build=True):
     """The limits of a run. None: no limit."""
 
-    max_iterations: Annotated[PositiveInt | None, Flag("--max-iterations", "N", LIMITS, resume=True)] = Field(
-        default=50, le=_MOST, description="Iterations; rate-limited ones do not count."
+    max_iterations: Annotated[
+        PositiveInt | None, Tighter("less"), Flag("--max-iterations", "N", LIMITS, resume=True)
+    ] = Field(default=50, le=_MOST, description="Iterations; rate-limited ones do not count.")
+    max_duration: Annotated[Duration | None, Tighter("less"), Flag("--max-duration", "TIME", LIMITS, resume=True)] = (
+        Field(default=None, description="Time for the whole run, pauses included.")
     )
-    max_duration: Annotated[Duration | None, Flag("--max-duration", "TIME", LIMITS, resume=True)] = Field(
-        default=None, description="Time for the whole run, pauses included."
-    )
-    max_tokens: Annotated[PositiveInt | None, Flag("--max-tokens", "N", LIMITS, resume=True)] = Field(
+    max_tokens: Annotated[PositiveInt | None, Tighter("less"), Flag("--max-tokens", "N", LIMITS, resume=True)] = Field(
         default=None, le=_MOST, description="Input and output tokens together."
     )
-    max_requests: Annotated[PositiveFloat | None, Flag("--max-requests", "N", LIMITS, resume=True)] = Field(
-        default=None, le=_MOST, description="Premium requests, as the provider bills them."
+    max_requests: Annotated[PositiveFloat | None, Tighter("less"), Flag("--max-requests", "N", LIMITS, resume=True)] = (
+        Field(default=None, le=_MOST, description="Premium requests, as the provider bills them.")
     )
-    max_cost: Annotated[PositiveFloat | None, Flag("--max-cost", "USD", LIMITS, resume=True)] = Field(
+    max_cost: Annotated[PositiveFloat | None, Tighter("less"), Flag("--max-cost", "USD", LIMITS, resume=True)] = Field(
         default=None, le=_MOST, description="US dollars; the model needs a price in ralph.toml."
     )
-    calls_per_hour: Annotated[PositiveInt | None, Flag("--max-calls-per-hour", "N", LIMITS, resume=True)] = Field(
-        default=None, le=10_000, description="Calls of the agent in any hour; beyond that, the run waits."
-    )
+    calls_per_hour: Annotated[
+        PositiveInt | None, Tighter("less"), Flag("--max-calls-per-hour", "N", LIMITS, resume=True)
+    ] = Field(default=None, le=10_000, description="Calls of the agent in any hour; beyond that, the run waits.")
 
     def require_measured(self, measures: Collection[str], *, priced: bool) -> None:
         """Check that the executor measures what the limits need.
@@ -174,20 +174,26 @@ class Limits(BaseModel, frozen=True, extra="forbid", defer_build=True):
 class DecisionSettings(BaseModel, frozen=True, extra="forbid", defer_build=True):
     """The numbers of the decision that belong to no other part."""
 
-    test_saturation: PositiveInt = Field(
+    test_saturation: Annotated[PositiveInt, Tighter("less")] = Field(
         default=3, le=1000, description="Test-only iterations without progress in a row that end the run."
     )
-    blocked: PositiveInt = Field(default=2, le=1000, description="Blocked iterations in a row that end the run.")
-    questions: PositiveInt = Field(default=3, le=1000, description="Questions to the user in a row that end the run.")
-    unavailable: PositiveInt = Field(
+    blocked: Annotated[PositiveInt, Tighter("less")] = Field(
+        default=2, le=1000, description="Blocked iterations in a row that end the run."
+    )
+    questions: Annotated[PositiveInt, Tighter("less")] = Field(
+        default=3, le=1000, description="Questions to the user in a row that end the run."
+    )
+    unavailable: Annotated[PositiveInt, Tighter("less")] = Field(
         default=2,
         le=1000,
         description="Refused, logged-out (or, before any answer, unanswered) iterations in a row that end the run.",
     )
-    rate_limit_wait: Duration = Field(
+    rate_limit_wait: Annotated[Duration, Tighter("more")] = Field(
         default=60.0, description="The wait for a rate limit that names no time; doubled each time in a row."
     )
-    max_rate_limit_wait: Duration = Field(default=3600.0, description="The longest such wait.")
+    max_rate_limit_wait: Annotated[Duration, Tighter("more")] = Field(
+        default=3600.0, description="The longest such wait."
+    )
 
 
 def _first(limited: Iterable[tuple[str, float | None, float | None]]) -> LimitReached | None:

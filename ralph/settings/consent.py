@@ -1,7 +1,8 @@
 """Consent to a workspace's own settings: given once, and remembered until those settings change.
 
-A cloned repository must not run a program or send data elsewhere only because someone typed `ralph run` in it. Consent
-is stored in the user's state folder, as a hash of the settings by their place.
+A cloned repository must not run a program, send data elsewhere or loosen a limit only because someone typed `ralph run`
+in it: without consent it can only tighten. Each setting declares what that means for it, with the markers of
+`ralph.system.declarations`. Consent is stored in the user's state folder, as a hash of the settings by their place.
 """
 
 import hashlib
@@ -11,9 +12,12 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, cast
 
+from pydantic import ValidationError
+
 from ralph.errors import UntrustedSettingsError
-from ralph.settings.model import TRUSTED_ONLY
+from ralph.settings.model import Setting, Settings, governing
 from ralph.settings.sources import FileSource, Source
+from ralph.system.declarations import HARMLESS
 
 Ask = Callable[[Source, tuple[str, ...]], bool]
 """Asks the user for consent to the named settings of a source; without names, to running the file as a plug-in."""
@@ -23,8 +27,24 @@ _MOST_BYTES = 4_000_000
 
 def untrusted_keys(source: Source) -> tuple[str, ...]:
     """Return the keys in a workspace's own settings that need the user's consent."""
-    said = {key for key, _ in leaves(source.values)}
-    return tuple(key for key in TRUSTED_ONLY if any(name == key or name.startswith(f"{key}.") for name in said))
+    found = {each.key: each for key, _ in leaves(source.values) if (each := governing(key))}
+    if all(each.marked(HARMLESS) for each in found.values()):
+        return ()
+    try:
+        settings = Settings.model_validate(source.values)
+    except ValidationError:  # what they mean is not known, and the user's own may hide that they are not valid
+        settings = None
+    return tuple(sorted(key for key, each in found.items() if not _only_tightens(each, settings)))
+
+
+def _only_tightens(setting: Setting, settings: Settings | None) -> bool:
+    """Return whether a workspace may set a setting to its value in `settings` without consent; None is not known."""
+    if setting.tighter is None or settings is None:
+        return setting.marked(HARMLESS)
+    value: Any = settings
+    for part in setting.key.split("."):
+        value = getattr(value, part)
+    return setting.tighter.permits(value, setting.field.get_default(call_default_factory=True))
 
 
 def require_trust(source: Source, *, trust: bool, ask: Ask | None = None) -> None:

@@ -1,7 +1,8 @@
 """The settings in force: the sources merged key by key, weakest first, and validated once.
 
-The order is: the defaults, the user's ralph.toml, `[tool.ralph]` in the workspace's pyproject.toml, its ralph.toml,
-variables such as `RALPH_BREAKER__NO_PROGRESS=5`, the command line. The run's record stores the result.
+The order is: the defaults, `[tool.ralph]` in the workspace's pyproject.toml, its ralph.toml, the user's ralph.toml,
+variables such as `RALPH_BREAKER__NO_PROGRESS=5`, the command line: what the user says wins over what a repository
+brings. The run's record stores the result.
 """
 
 import difflib
@@ -73,13 +74,13 @@ def read_settings(
         UntrustedSettingsError: the workspace's own settings need consent and have none.
     """
     found = own_sources(workspace)
-    if own == "required":
-        for source in found:
-            require_trust(source, trust=trust, ask=ask)
-    elif own == "trusted":
+    if own == "trusted":
         found = [source for source in found if is_trusted(source)]
     user = toml_source(user_file().resolve())  # it may be a link to a folder of such files
-    return with_flags([*([user] if user else []), *found, environment(), *more], flags or {})
+    settings = with_flags([*found, *([user] if user else []), environment(), *more], flags or {})
+    for source in found if own == "required" else ():
+        require_trust(source, trust=trust, ask=ask)
+    return settings
 
 
 def with_flags(sources: Sequence[Source], flags: Mapping[str, object]) -> SettingsFound:

@@ -20,6 +20,7 @@ from ralph.system.declarations import (
     AGENT,
     CONSENT,
     ENDING,
+    HARMLESS,
     OTHER,
     SECRET,
     TIMES,
@@ -27,6 +28,7 @@ from ralph.system.declarations import (
     Duration,
     Flag,
     Marker,
+    Tighter,
     format_duration,
     parse_duration,
 )
@@ -43,18 +45,18 @@ ENVIRONMENT_PREFIX = "RALPH_"
 class ExecutorSettings(BaseModel, frozen=True, extra="forbid", defer_build=True):
     """The agent, and how it is reached."""
 
-    name: Annotated[str, Flag("--executor", "NAME", AGENT, resume=True)] = Field(
+    name: Annotated[str, CONSENT, Flag("--executor", "NAME", AGENT, resume=True)] = Field(
         default="copilot",
         description="copilot (the SDK, then the CLI), copilot-sdk, copilot-cli, or an executor of a plug-in.",
     )
-    model: Annotated[str | None, Flag("--model", "NAME", AGENT, resume=True)] = Field(
+    model: Annotated[str | None, CONSENT, Flag("--model", "NAME", AGENT, resume=True)] = Field(
         default=None, description="The model; unset: the agent's own default."
     )
     base_url: Annotated[str | None, CONSENT, Flag("--base-url", "URL", AGENT, resume=True)] = Field(
         default=None, min_length=1, description="An OpenAI-compatible endpoint to use instead of GitHub's models."
     )
     api_key: Annotated[SecretStr | None, CONSENT, SECRET] = Field(default=None, description="The endpoint's key.")
-    wire_api: Annotated[WireApi, Flag("--wire-api", "NAME", AGENT, resume=True)] = Field(
+    wire_api: Annotated[WireApi, HARMLESS, Flag("--wire-api", "NAME", AGENT, resume=True)] = Field(
         default="completions", description="The endpoint's API: completions or responses."
     )
     headers: Annotated[dict[str, str], CONSENT, SECRET] = Field(
@@ -63,26 +65,26 @@ class ExecutorSettings(BaseModel, frozen=True, extra="forbid", defer_build=True)
     cli_path: Annotated[str | None, CONSENT] = Field(
         default=None, description="The Copilot CLI; unset: the installed one, or a download."
     )
-    cli_mode: CliMode = Field(default="prompt", description="How the CLI is called.")
-    permission: Annotated[PermissionMode, CONSENT, Flag("--permission", "MODE", AGENT)] = Field(
-        default="workspace", description="What the agent's tools may do: workspace, approve-all or read-only."
-    )
+    cli_mode: Annotated[CliMode, CONSENT] = Field(default="prompt", description="How the CLI is called.")
+    permission: Annotated[
+        PermissionMode, Tighter(("read-only", "workspace", "approve-all")), Flag("--permission", "MODE", AGENT)
+    ] = Field(default="workspace", description="What the agent's tools may do: workspace, approve-all or read-only.")
     allow: Annotated[tuple[str, ...], CONSENT, Flag("--allow", "PATTERN", AGENT)] = Field(
         default=(), description="Allow this even if the permission mode forbids it, for example shell(make)."
     )
-    deny: Annotated[tuple[str, ...], CONSENT, Flag("--deny", "PATTERN", AGENT)] = Field(
+    deny: Annotated[tuple[str, ...], Tighter("more"), Flag("--deny", "PATTERN", AGENT)] = Field(
         default=(), description="Deny this even if the permission mode allows it, for example shell(rm -rf)."
     )
-    context: Annotated[Context, Flag("--context", "WORD", AGENT)] = Field(
+    context: Annotated[Context, HARMLESS, Flag("--context", "WORD", AGENT)] = Field(
         default="fresh", description="fresh: a new session for each iteration; continue: one session for all."
     )
-    iteration_timeout: Annotated[Duration, Flag("--iteration-timeout", "TIME", TIMES, resume=True)] = Field(
-        default=_TIMEOUTS.iteration, description="Time for a whole turn."
+    iteration_timeout: Annotated[Duration, Tighter("less"), Flag("--iteration-timeout", "TIME", TIMES, resume=True)] = (
+        Field(default=_TIMEOUTS.iteration, description="Time for a whole turn.")
     )
-    idle_timeout: Annotated[Duration, Flag("--idle-timeout", "TIME", TIMES, resume=True)] = Field(
+    idle_timeout: Annotated[Duration, Tighter("less"), Flag("--idle-timeout", "TIME", TIMES, resume=True)] = Field(
         default=_TIMEOUTS.idle, description="Time without a sign of life that ends the turn."
     )
-    tool_timeout: Annotated[Duration, Flag("--tool-timeout", "TIME", TIMES, resume=True)] = Field(
+    tool_timeout: Annotated[Duration, Tighter("less"), Flag("--tool-timeout", "TIME", TIMES, resume=True)] = Field(
         default=_TIMEOUTS.tool, description="Time for which a running tool counts as a sign of life."
     )
 
@@ -90,7 +92,7 @@ class ExecutorSettings(BaseModel, frozen=True, extra="forbid", defer_build=True)
 class TaskSettings(BaseModel, frozen=True, extra="forbid", defer_build=True):
     """The order in which the items of a plan are done."""
 
-    choose: Chooser = Field(
+    choose: Annotated[Chooser, HARMLESS] = Field(
         default="agent", description="Who chooses the next item of the plan: the agent, or Ralph (the first open one)."
     )
 
@@ -123,17 +125,17 @@ class Settings(BaseModel, frozen=True, extra="forbid", defer_build=True):
     sandbox: Annotated[Sandbox, CONSENT] = Field(default_factory=Sandbox)
     environment: Annotated[Variables, CONSENT] = Field(default_factory=Variables)
     limits: Limits = Field(default_factory=Limits)
-    preset: Annotated[str | None, Flag("--preset", "NAME", ENDING)] = Field(
+    preset: Annotated[str | None, CONSENT, Flag("--preset", "NAME", ENDING)] = Field(
         default=None, description=f"A profile for the circuit breaker: {', '.join(PRESETS)}."
     )
     breaker: BreakerSettings = Field(default_factory=BreakerSettings)
     decision: DecisionSettings = Field(default_factory=DecisionSettings)
-    strategy: Annotated[str, Flag("--strategy", "NAME", ENDING)] = Field(
+    strategy: Annotated[str, CONSENT, Flag("--strategy", "NAME", ENDING)] = Field(
         default="auto",
         description="What counts as a claim that the work is done: auto, circuit_breaker, done_signals, exit_signal, "
         "fix_plan, natural_language.",
     )
-    analyzers: Annotated[tuple[str, ...], Flag("--analyzer", "NAME", ENDING)] = Field(
+    analyzers: Annotated[tuple[str, ...], CONSENT, Flag("--analyzer", "NAME", ENDING)] = Field(
         default=(), description="An analyzer of a plug-in, used in addition to the built-in one."
     )
     verify: Annotated[tuple[str, ...], CONSENT, Flag("--verify", "CMD", ENDING)] = Field(
@@ -147,39 +149,49 @@ class Settings(BaseModel, frozen=True, extra="forbid", defer_build=True):
         description="A verifier by name: command, shell, review or one of a plug-in. Without any check, review is "
         "used: a fresh session of the agent judges the work.",
     )
-    verify_rounds: PositiveInt = Field(
+    verify_rounds: Annotated[PositiveInt, CONSENT] = Field(
         default=1, le=9, description="Sessions of a review that must find the work done."
     )
-    verify_timeout: Duration = Field(default=600.0, description="Time for one verifier.")
-    plan: Annotated[str | None, Flag("--plan", "FILE", ENDING)] = Field(
+    verify_timeout: Annotated[Duration, Tighter("less")] = Field(default=600.0, description="Time for one verifier.")
+    plan: Annotated[str | None, HARMLESS, Flag("--plan", "FILE", ENDING)] = Field(
         default=None,
         min_length=1,
         description="The plan, a checklist; unset: @fix_plan.md or a file with a similar name.",
     )
     tasks: TaskSettings = Field(default_factory=TaskSettings)
-    promise: Annotated[str | None, Flag("--promise", "TEXT", ENDING)] = Field(
+    promise: Annotated[str | None, CONSENT, Flag("--promise", "TEXT", ENDING)] = Field(
         default=None, min_length=1, description="The text that means done inside <promise>…</promise>."
     )
-    keywords: tuple[Keyword, ...] = Field(default=(), description="Additional completion keywords.")
-    status_fields: tuple[StatusFieldSetting, ...] = Field(default=(), description="Additional status fields.")
-    noise: tuple[Glob, ...] = Field(default=(), description="Paths whose changes are not progress; glob patterns.")
-    checkpoints: bool = Field(default=True, description="Save the workspace's files before and after each iteration.")
-    commit: Annotated[CommitPolicy, Flag("--commit", "WHEN", WORK)] = Field(
-        default="none", description="When to commit what the run has changed: none, iteration or completion."
+    keywords: Annotated[tuple[Keyword, ...], CONSENT] = Field(default=(), description="Additional completion keywords.")
+    status_fields: Annotated[tuple[StatusFieldSetting, ...], HARMLESS] = Field(
+        default=(), description="Additional status fields."
     )
-    worktree_end: Annotated[WorktreeEnd, Flag("--worktree-end", "WHAT", WORK)] = Field(
+    noise: Annotated[tuple[Glob, ...], CONSENT] = Field(
+        default=(), description="Paths whose changes are not progress; glob patterns."
+    )
+    checkpoints: Annotated[bool, Tighter((True, False))] = Field(
+        default=True, description="Save the workspace's files before and after each iteration."
+    )
+    commit: Annotated[CommitPolicy, Tighter(("none", "completion", "iteration")), Flag("--commit", "WHEN", WORK)] = (
+        Field(default="none", description="When to commit what the run has changed: none, iteration or completion.")
+    )
+    worktree_end: Annotated[
+        WorktreeEnd, Tighter(("keep", "merge", "discard")), Flag("--worktree-end", "WHAT", WORK)
+    ] = Field(
         default="keep", description="What to do with a --worktree at the end: keep, merge (if completed) or discard."
     )
-    protect: Annotated[tuple[Glob, ...], Flag("--protect", "GLOB", WORK)] = Field(
+    protect: Annotated[tuple[Glob, ...], Tighter("more"), Flag("--protect", "GLOB", WORK)] = Field(
         default=(), description="Restore these paths if the agent changes them, as Ralph always does with git's hooks."
     )
-    prices: dict[str, Price] = Field(default={}, description="By model; US dollars per million tokens.")
+    prices: Annotated[dict[str, Price], CONSENT] = Field(
+        default={}, description="By model; US dollars per million tokens."
+    )
     store: Annotated[str | None, CONSENT, Flag("--store", "URL", OTHER, resume=True)] = Field(
         default=None,
         description="Where runs are stored: a file, a postgresql:// URL, or memory: for nowhere; unset: the user's "
         "state folder.",
     )
-    display: Annotated[str, Flag("--display", "NAME", OTHER, resume=True)] = Field(
+    display: Annotated[str, CONSENT, Flag("--display", "NAME", OTHER, resume=True)] = Field(
         default="auto", description="What is shown: auto, live, plain, json, none, or a display of a plug-in."
     )
     plugin_file: Annotated[str | None, CONSENT] = Field(
@@ -261,6 +273,11 @@ class Setting:
         """Return whether the declaration has a marker."""
         return marker in self.field.metadata
 
+    @property
+    def tighter(self) -> Tighter | None:
+        """The direction that a workspace may take without consent; None if no value or any needs it."""
+        return next((each for each in self.field.metadata if isinstance(each, Tighter)), None)
+
 
 def settings_in(model: type[BaseModel], prefix: str = "") -> Iterator[Setting]:
     """Yield the settings of a model in order, each section before those in it."""
@@ -304,4 +321,10 @@ SECRETS = tuple(each.key for each in settings_in(Settings) if each.section is No
 """The settings whose values are masked and not stored."""
 
 TRUSTED_ONLY = tuple(sorted(each.key for each in settings_in(Settings) if each.marked(CONSENT)))
-"""The settings and sections that need the user's consent when a workspace sets them."""
+"""The settings and sections that need the user's consent when a workspace sets them, whatever the value."""
+
+
+def governing(key: str) -> Setting | None:
+    """Return the setting that a full key belongs to, or the section of it that needs consent; None if there is none."""
+    found = [each for each in settings_in(Settings) if f"{key}.".startswith(f"{each.key}.")]
+    return next((each for each in found if each.key in TRUSTED_ONLY), found[-1] if found else None)

@@ -72,6 +72,11 @@ def toml_source(path: Path) -> FileSource | None:
     except OSError as error:
         problem = "it is a link" if path.is_symlink() else error.strerror or error
         raise UsageError(f"{path} cannot be read: {problem}.", "Fix it, or remove it: it is not needed.") from error
+    return parse_toml(path, content)
+
+
+def parse_toml(path: Path, content: bytes) -> FileSource:
+    """Parse a file of settings; raise as `toml_source` does."""
     if len(content) > _MOST_BYTES:
         raise UsageError(f"{path} is larger than {_MOST_BYTES:,} bytes.", "Settings need only a few lines.")
     try:
@@ -90,6 +95,19 @@ def _project(workspace: Path) -> Source | None:
         source = toml_source(path)
     except SettingError:
         return None
-    tools: object = source.values.get("tool") if source else None
-    ours = cast("dict[str, Any]", tools).get("ralph") if isinstance(tools, dict) else None
-    return Source(f"{path} [tool.ralph]", cast("dict[str, Any]", ours)) if isinstance(ours, dict) else None
+    ours = _table_of(source) if source else None
+    return None if ours is None else Source(f"{path} [tool.ralph]", ours)
+
+
+def project_settings(content: bytes) -> dict[str, Any] | None:
+    """Return `[tool.ralph]` of a pyproject.toml's content; None without it, or if the content cannot be read."""
+    try:
+        return _table_of(parse_toml(Path("pyproject.toml"), content))
+    except UsageError:
+        return None
+
+
+def _table_of(source: Source) -> dict[str, Any] | None:
+    tools: object = source.values.get("tool")
+    ours: object = cast("dict[str, object]", tools).get("ralph") if isinstance(tools, dict) else None
+    return cast("dict[str, Any]", ours) if isinstance(ours, dict) else None

@@ -1,4 +1,4 @@
-"""Markers for the fields of settings: a command-line flag, the need for consent, a secret, a duration.
+"""Markers for the fields of settings: a flag, what a workspace may set without consent, a secret, a duration.
 
 They stand next to a setting's type, default and help, so that nothing else has to name the setting:
 
@@ -7,7 +7,8 @@ They stand next to a setting's type, default and help, so that nothing else has 
 
 import re
 from dataclasses import dataclass
-from typing import Annotated
+from math import inf
+from typing import Annotated, Any, Literal, cast
 
 from pydantic import BeforeValidator, Field, PositiveFloat
 
@@ -50,7 +51,39 @@ class Marker:
 
 
 CONSENT = Marker("consent")
-"""It runs programs, widens what the agent may do, or sends data elsewhere: set in a workspace, it needs consent."""
+"""It can run programs, send data elsewhere, cost more or hide something: a workspace needs consent for any value."""
+
+HARMLESS = Marker("harmless")
+"""No value gives the agent more rights, time or money, or makes a verdict easier: a workspace may set it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tighter:
+    """The direction in which a setting confines a run more; set in a workspace, any other value needs consent.
+
+    Attributes:
+        order: "less" or "more" of a number or of a list's entries; or the values from the tightest to the loosest.
+            A number that is unset is the loosest.
+    """
+
+    order: Literal["less", "more"] | tuple[str | bool, ...]
+
+    def permits(self, value: Any, default: Any) -> bool:
+        """Return whether a value is at least as tight as the default."""
+        if isinstance(self.order, tuple):
+            return self.order.index(value) <= self.order.index(default)
+        if isinstance(default, tuple):
+            value, default = set(value), set(cast("tuple[object, ...]", default))
+        less = self.order == "less"
+        loosest = inf if less else -inf
+        value, default = (loosest if each is None else each for each in (value, default))
+        return bool(value <= default if less else value >= default)
+
+    def __str__(self) -> str:
+        if isinstance(self.order, tuple):
+            return ", then ".join(f"`{str(each).lower() if isinstance(each, bool) else each}`" for each in self.order)
+        return self.order
+
 
 SECRET = Marker("secret")
 """Its values are masked wherever they appear, and they are not stored."""

@@ -1,9 +1,9 @@
 """Protected paths: recorded before an iteration, compared after it, and restored if they differ.
 
 They are executed, or choose what is executed, when the user next uses git or Ralph: `hooks`, `config` and `info` of the
-repository, `ralph.toml`, and the user's additions. A new or changed file in such a place is moved to Ralph's folder in
-the user's state folder, so that nothing is lost. The record lies there, too, so that the comparison can be made after a
-crash. No step follows a link.
+repository, `ralph.toml`, `[tool.ralph]` in pyproject.toml, and the user's additions. A new or changed file in such a
+place is moved to Ralph's folder in the user's state folder, so that nothing is lost. The record lies there, too, so
+that the comparison can be made after a crash. No step follows a link.
 """
 
 import base64
@@ -18,6 +18,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
 
+from ralph.settings.sources import project_settings
 from ralph.system.files import read_regular
 from ralph.workspace.scan import Noise, glob_matcher
 
@@ -88,6 +89,7 @@ class Protection:
         but: Sequence[Path] = (),
     ) -> None:
         self._workspace = workspace
+        self._project = str(workspace / "pyproject.toml")
         self._own = tuple(own)
         self._but = frozenset(map(str, but))
         self._globs = tuple(glob for glob in globs if glob.strip("/"))
@@ -126,19 +128,24 @@ class Protection:
         if not before:
             return RestoredPaths()
         now = self._look()
-        new = [path for path in now if path not in before]
-        changed = [path for path, kept in before.items() if not kept.same(now.get(path))]
-        if not new and not changed:
+        changed = [path for path in {*before, *now} if self._differs(path, before.get(path), now.get(path))]
+        if not changed:
             return RestoredPaths()
         aside = new_aside(self._memory)
         restored: list[str] = []
         left: list[str] = []
-        for path in sorted([*new, *changed]):
+        for path in sorted(changed):
             there = now.get(path)
             late = until is not None and _changed_at(path) > until
             done = not late and self._restore_path(Path(path), before.get(path), there, aside)
             (restored if done else left).append(self._called(path))
         return RestoredPaths(tuple(restored[:_NAMED]), aside if aside.exists() else None, tuple(left[:_NAMED]))
+
+    def _differs(self, path: str, before: _Kept | None, now: _Kept | None) -> bool:
+        """Compare the states of a path. The agent may edit pyproject.toml, except for Ralph's settings in it."""
+        if before is not None and before.same(now):
+            return False
+        return path != self._project or _settings_in(before) != _settings_in(now)
 
     def _restore_path(self, path: Path, before: _Kept | None, now: _Kept | None, aside: Path) -> bool:
         """Restore a path; return whether it has its recorded state."""
@@ -181,7 +188,7 @@ class Protection:
         return found
 
     def _paths(self) -> Iterator[str]:
-        for own in (*self._own, self._workspace / "ralph.toml"):
+        for own in (*self._own, self._workspace / "ralph.toml", Path(self._project)):
             yield from (path for path in _below(str(own)) if path not in self._but)
         if self._globs:
             protected = glob_matcher(self._globs)
@@ -227,6 +234,13 @@ def _is_folder(path: str) -> bool:
         return stat.S_ISDIR(os.lstat(path).st_mode)
     except (OSError, ValueError):
         return False
+
+
+def _settings_in(kept: _Kept | None) -> object:
+    """Return Ralph's settings in a recorded pyproject.toml; None without any."""
+    if kept is None or kept.type != stat.S_IFREG or not kept.content:
+        return None
+    return project_settings(kept.content)
 
 
 def _start(glob: str) -> str:

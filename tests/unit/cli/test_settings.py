@@ -24,18 +24,18 @@ from ralph.testing import ScriptedExecutor
 def test_each_source_gives_way_to_the_next(workspace: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     own = home / "config" / "ralph"
     own.mkdir(parents=True)
-    (own / "ralph.toml").write_text("preset = 'generic'\n[breaker]\nno_progress = 1\nsame_error = 1\ndenials = 1\n")
-    (workspace / "pyproject.toml").write_text("[tool.ralph.breaker]\nno_progress = 2\nsame_error = 2\n")
-    (workspace / "ralph.toml").write_text("[breaker]\nno_progress = 3\n[limits]\nmax_iterations = 3\n")
+    (own / "ralph.toml").write_text("[breaker]\nno_progress = 1\n")
+    (workspace / "pyproject.toml").write_text("[tool.ralph.breaker]\nno_progress = 2\nsame_error = 2\ndenials = 2\n")
+    (workspace / "ralph.toml").write_text("[breaker]\nsame_error = 3\n[limits]\nmax_iterations = 3\n")
     monkeypatch.setenv("RALPH_LIMITS__MAX_ITERATIONS", "4")
     found = read_settings(workspace, {"--strategy": "fix_plan", "--model": None})
     settings, origins = found.settings, found.origins
-    assert (settings.breaker.denials, settings.breaker.same_error, settings.breaker.no_progress) == (1, 2, 3)
+    assert (settings.breaker.denials, settings.breaker.same_error, settings.breaker.no_progress) == (2, 3, 1)
     assert (settings.limits.max_iterations, settings.strategy) == (4, "fix_plan")
     assert settings.executor.model is None
-    assert origins["breaker.denials"] == str(own / "ralph.toml")
-    assert origins["breaker.same_error"] == f"{workspace / 'pyproject.toml'} [tool.ralph]"
-    assert origins["breaker.no_progress"] == str(workspace / "ralph.toml")
+    assert origins["breaker.no_progress"] == str(own / "ralph.toml")
+    assert origins["breaker.denials"] == f"{workspace / 'pyproject.toml'} [tool.ralph]"
+    assert origins["breaker.same_error"] == str(workspace / "ralph.toml")
     assert origins["limits.max_iterations"] == "the environment"
     assert origins["strategy"] == "the command line"
 

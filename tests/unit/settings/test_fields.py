@@ -8,8 +8,8 @@ import pytest
 
 from ralph.decision.claims import STRATEGIES
 from ralph.settings import FLAGS, TRUSTED_ONLY, ExecutorSettings, Setting, Settings, environment, settings_in
-from ralph.settings.model import SECRETS, secrets_of
-from ralph.system.declarations import format_duration, parse_duration
+from ralph.settings.model import SECRETS, governing, secrets_of
+from ralph.system.declarations import CONSENT, HARMLESS, format_duration, parse_duration
 from ralph.types.output import Timeouts
 
 REFERENCE = Path(__file__).parents[3] / "docs" / "reference" / "settings.md"
@@ -45,10 +45,21 @@ def test_flags_are_unique_and_lead_to_a_single_setting() -> None:
 
 
 def test_what_runs_programs_or_sends_data_needs_consent() -> None:
-    assert {"verify", "verify_shell", "executor.base_url", "executor.permission", "sandbox", "plugins"} < set(
+    assert {"verify", "verify_shell", "executor.base_url", "executor.cli_path", "sandbox", "plugins"} < set(
         TRUSTED_ONLY
     )
     assert set(TRUSTED_ONLY) < {each.key for each in ALL}
+
+
+def test_every_setting_declares_what_a_workspace_may_set() -> None:
+    """A setting without exactly one declaration fails here: add CONSENT, HARMLESS or Tighter next to its type."""
+    for setting in LEAVES:
+        rules = governing(setting.key)
+        assert rules is not None
+        said = [rules.marked(CONSENT), rules.marked(HARMLESS), rules.tighter is not None]
+        assert said.count(True) == 1, f"{setting.key}: {said}"
+    harmless = [each.key for each in LEAVES if each.marked(HARMLESS)]
+    assert harmless == ["executor.wire_api", "executor.context", "plan", "tasks.choose", "status_fields"]
 
 
 def test_secrets_are_the_key_and_the_headers() -> None:

@@ -314,16 +314,17 @@ def test_variables_that_will_not_do(name: str, value: str, told: str, monkeypatc
     ("values", "keys"),
     [
         ({"verify": ["rm -rf /"], "limits": {"max_iterations": 3}}, ("verify",)),
-        ({"executor": {"headers": {"X": "y"}, "model": "m"}}, ("executor.headers",)),
+        ({"executor": {"headers": {"X": "y"}, "model": "m"}}, ("executor.headers", "executor.model")),
         (
             {"executor": {"base_url": "https://evil", "permission": "approve-all"}},
             ("executor.base_url", "executor.permission"),
         ),
-        ({"executor": {"deny": []}}, ("executor.deny",)),
+        ({"executor": {"deny": []}}, ()),
         ({"verify": []}, ("verify",)),
         ({"verifiers": ["shell:command=rm -rf /"]}, ("verifiers",)),
         ({"store": "sqlite:///elsewhere"}, ("store",)),
-        ({"limits": {"max_iterations": 3}, "verify_timeout": "5m", "executor": {"model": "m"}}, ()),
+        ({"limits": {"max_iterations": 3}, "verify_timeout": "5m", "plan": "PLAN.md"}, ()),
+        ({"limits": {"max_iterations": "many"}, "plan": "PLAN.md"}, ("limits.max_iterations",)),
         ({}, ()),
     ],
 )

@@ -76,6 +76,40 @@ async def test_settings_of_ralph_that_were_not_there_are_taken_away(repo: Reposi
     assert (restored.aside / "ralph.toml").exists()
 
 
+PROJECT = '[project]\nname = "a"\n'
+OURS = '[tool.ralph]\nverify = ["pytest"]\n'
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "kept"),
+    [
+        (PROJECT + OURS, PROJECT + OURS.replace("pytest", "true"), False),
+        (PROJECT + OURS, PROJECT, False),
+        (PROJECT + OURS, None, False),
+        (PROJECT + OURS, "[[[" + PROJECT + OURS, False),
+        (PROJECT, PROJECT + OURS, False),
+        (PROJECT, PROJECT + '["tool"."r\\u0061lph"]\nverify = ["true"]\n', False),
+        (None, OURS, False),
+        (PROJECT + OURS, PROJECT + 'dependencies = ["ralph-x"]\n' + OURS, True),
+        (PROJECT, PROJECT + "# ralph\n", True),
+        (PROJECT, None, True),
+    ],
+)
+async def test_of_pyproject_only_the_settings_of_ralph_are_protected(
+    before: str | None, after: str | None, kept: bool, repo: Repository, workspace: Workspace
+) -> None:
+    path = repo.path / "pyproject.toml"
+    if before is not None:
+        path.write_text(before)
+    await workspace.guard("run-1")
+    path.unlink(missing_ok=True)
+    if after is not None:
+        path.write_text(after)
+    restored = await workspace.restore_protected("run-1")
+    assert restored.restored == (() if kept else ("pyproject.toml",))
+    assert (path.read_text() if path.exists() else None) == (after if kept else before)
+
+
 async def test_what_the_user_adds_is_protected(repo: Repository, tmp_path: Path) -> None:
     workspace = opened(repo.path, tmp_path, "tests/", "*.lock")
     repo.write("tests/deep/test_a.py", "assert True\n")
