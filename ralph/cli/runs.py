@@ -10,6 +10,7 @@ from ralph.cli.lookup import configured_store, is_alive, opened_store, require_m
 from ralph.cli.options import AsJson, StoreName, Yes
 from ralph.cli.output import print_json, print_paragraph, print_table, when
 from ralph.cli.worktree import report_remaining_worktree
+from ralph.decision.backing import grade
 from ralph.errors import RunOwnedError, UsageError
 from ralph.system.text import duration, one_line
 
@@ -95,9 +96,9 @@ def _as_json(run: "RunRecord") -> dict[str, Any]:
 def _print(found: "Sequence[tuple[RunRecord | ListedRun, str]]") -> None:
     rows: list[tuple[str, ...]] = []
     for run, state in found:
-        verified = (", verified" if run.verified else ", not verified") if state == "completed" else ""
+        graded = grade(verified=run.verified, already_green=run.already_green)
         took = duration(run.duration) if run.finished_at else ""
-        ended = one_line(f"{state}{verified}".replace("_", " "))
+        ended = one_line(f"{state}, {graded}" if state == "completed" else state.replace("_", " "))
         rows.append((one_line(run.id), when(run.started_at), ended, str(run.iterations), took, one_line(run.task, 100)))
     print_table(("run", "started", "ended", "iterations", "took", "task"), rows)
 

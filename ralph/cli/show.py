@@ -86,14 +86,11 @@ async def _print_run(
         print_text(out, ("  in          ", "dim"), one_line(run.workspace))
     print_text(out, ("  started     ", "dim"), when(run.started_at))
     last: IterationRecord | None = None
-    verifiers: list[str] = []
     async for last in iterations:
         out.print()
         _print_short(out, last)
-        if last.verification:
-            verifiers = [verdict.verifier for verdict in last.verification.verdicts]
     _print_problems(out, run, store)
-    _print_end(out, run, last, verifiers, store)
+    _print_end(out, run, last, store)
 
 
 def _print_problems(out: "Console", run: "RunRecord", store: str) -> None:
@@ -105,9 +102,7 @@ def _print_problems(out: "Console", run: "RunRecord", store: str) -> None:
         _print_field(out, "", f"and {more} more: `ralph show{store} --json {run.id}`", "yellow")
 
 
-def _print_end(
-    out: "Console", run: "RunRecord", last: "IterationRecord | None", verifiers: "list[str]", store: str
-) -> None:
+def _print_end(out: "Console", run: "RunRecord", last: "IterationRecord | None", store: str) -> None:
     from ralph.watch.summary import print_summary
 
     if run.state == "finished":
@@ -117,7 +112,6 @@ def _print_end(
             decision=last.decision if last else None,
             outcome=last.outcome if last else None,
             endpoint=bool(run.settings.get("executor", {}).get("base_url")),
-            verifiers=verifiers,
             store=store,
         )
         return

@@ -40,6 +40,7 @@ from ralph.types.output import Answered, Failed, Outcome, Output
 from ralph.types.plan import PlanState
 
 __all__ = [
+    "NOTHING_CHANGED",
     "STRATEGIES",
     "STRENGTH",
     "Case",
@@ -65,6 +66,9 @@ _WHOLE = re.compile(
     re.IGNORECASE,
 )
 """Words for the whole task alone; every part has its implementation, and its changes that are all in place."""
+
+NOTHING_CHANGED = "the whole run has changed nothing in the workspace"
+"""The doubt about a claim of a run that has left the workspace as it was."""
 
 _OPEN = "still open in the plan: "
 _HOLDS = "the analyzer "
@@ -358,7 +362,7 @@ def _speaks_of_the_whole(case: Case) -> bool:
 def _doubts(case: Case) -> tuple[str, ...]:
     doubts = [f"{_OPEN}{item}" for item in (case.plan.still_open if case.plan else ())]
     if case.changed is False and not (case.plan is not None and case.plan.ticked_during_run):
-        doubts.append("the whole run has changed nothing in the workspace")
+        doubts.append(NOTHING_CHANGED)
     return tuple(doubts)
 
 

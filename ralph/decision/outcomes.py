@@ -53,13 +53,17 @@ class Complete(BaseModel, frozen=True):
     """The task is done.
 
     Attributes:
-        verified: whether anything but the agent's word stands behind it.
+        verified: whether a check went from failing to passing, or a fresh review confirmed.
+        already_green: every check passes, but each did before the first iteration.
+        verified_by: what supports it, in words.
         still_open: what spoke against it and was overruled by the agent's confirmation.
     """
 
     kind: Literal["complete"] = "complete"
     reason: str
     verified: bool = False
+    already_green: bool = False
+    verified_by: str = ""
     still_open: tuple[str, ...] = ()
     evidence: tuple[Evidence, ...] = ()
 

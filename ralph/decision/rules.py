@@ -18,15 +18,16 @@ The first rule that applies decides:
 12. continue
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
 from ralph.analysis.reset_time import resets_at
 from ralph.analysis.result import Evidence
 from ralph.analysis.stuck import TESTING, WATCHING
+from ralph.decision.backing import backing, named
 from ralph.decision.breaker import BreakerState
-from ralph.decision.claims import Case, Claim, open_boxes, waiting
+from ralph.decision.claims import NOTHING_CHANGED, Case, Claim, open_boxes, waiting
 from ralph.decision.limits import DecisionSettings, LimitReached
 from ralph.decision.outcomes import (
     LONGEST_WAIT,
@@ -43,7 +44,7 @@ from ralph.decision.outcomes import (
 )
 from ralph.types import evolve
 from ralph.types.output import Interrupted, TimedOut
-from ralph.types.verification import Verdict, Verification
+from ralph.types.verification import PriorChecks, Verification
 
 _SETTINGS = DecisionSettings()
 _ASKING = ("status_blocked", "blocked", "obstacle", "question")
@@ -62,6 +63,7 @@ class Situation(NamedTuple):
         at: the time.
         claim: the claim that the exit strategy sees in the case.
         verification: the verdicts on the claim; None if nothing was verified.
+        checks: the results of the run's checks before it.
         limit: the limit that is reached, if one is.
         breaker_ends_run: whether an open breaker stops the run or waits for `breaker_until`.
     """
@@ -72,6 +74,7 @@ class Situation(NamedTuple):
     at: datetime
     claim: Claim | None = None
     verification: Verification | None = None
+    checks: PriorChecks = PriorChecks()
     limit: LimitReached | None = None
     breaker_ends_run: bool = True
     breaker_until: datetime | None = None
@@ -118,34 +121,20 @@ def _completed(situation: Situation) -> Complete | None:
     claim, verification = situation.claim, situation.verification
     if claim is None or _is_refuted(verification) or _doubted(situation) or _unverified(situation):
         return None
+    case = situation.case
+    yet = [open_boxes(case.plan.still_open)] if case.plan is not None and case.plan.still_open else []
+    if case.changed is False:
+        yet.append(NOTHING_CHANGED)
+    support = backing(verification, situation.checks, yet=yet)
+    told = support.by if verification is not None else "; ".join(f"yet {fact}" for fact in yet)
     return Complete(
-        reason=f"{claim.reason}{_backing(verification)}{_left(situation.case, claim)}",
-        verified=verification is not None and verification.passed,
+        reason="; ".join(filter(None, (claim.reason, told))),
+        verified=support.verified,
+        already_green=support.already_green,
+        verified_by=support.by,
         still_open=claim.doubts,
         evidence=claim.evidence,
     )
-
-
-def _backing(verification: Verification | None) -> str:
-    """Return what supports a completion in addition to the claim."""
-    if verification is None:
-        return ""
-    if verification.passed:
-        return f"; verified by {_named(verification.verdicts)}"
-    unknown = ((_named([verdict]), " ".join(verdict.output[:_SAID].split())) for verdict in verification.undecided)
-    return "".join(f"; not verified by {name}: {why}" for name, why in unknown)
-
-
-def _left(case: Case, claim: Claim) -> str:
-    """Return the open items of the plan, for a strategy that ignores them."""
-    left = case.plan.still_open if case.plan is not None and not claim.doubts else ()
-    return f"; yet {open_boxes(left)}" if left else ""
-
-
-def _named(verdicts: Iterable[Verdict]) -> str:
-    """Return the verifiers in a row; a command, which has more than one word, in quotes."""
-    names = (verdict.verifier for verdict in verdicts)
-    return ", ".join(name if name.isidentifier() else f"`{name}`" for name in names)
 
 
 def _why_incomplete(situation: Situation) -> str:
@@ -157,7 +146,7 @@ def _why_incomplete(situation: Situation) -> str:
     if verification is not None and verification.cut_short:
         return f"its verification was cut short: {verification.cut_short}"
     if verification is not None and verification.undecided:
-        return f"{_named(verification.undecided)} could not find out whether it holds"
+        return f"{named(*(each.verifier for each in verification.undecided))} could not find out whether it holds"
     return f"the claim {waiting(claim.doubts)}"
 
 
@@ -281,7 +270,7 @@ def _fate_of_claim(situation: Situation) -> str:
     if not verdicts and claim is not None and _doubted(situation):
         return f"; the claim of completion {waiting(claim.doubts)}"
     last = ((verdict, " ".join(verdict.output.strip().rpartition("\n")[2].split())[:_SAID]) for verdict in verdicts)
-    told = (f"{_named([verdict])}{f' ({words})' if words else ''}" for verdict, words in last)
+    told = (f"{named(verdict.verifier)}{f' ({words})' if words else ''}" for verdict, words in last)
     return f"; the claim of completion was refuted by {', '.join(told)}" if verdicts else ""
 
 

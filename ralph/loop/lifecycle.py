@@ -20,7 +20,11 @@ from ralph.store.base import Store
 from ralph.system.text import storable
 from ralph.types import evolve
 from ralph.types.output import Checkpoint
+from ralph.types.verification import PriorChecks
 from ralph.workspace.base import Snapshot, Workspace
+
+UNSUPPORTED: dict[str, Any] = {"verified": False, "already_green": False, "verified_by": ""}
+"""The fields of a run's end that say what supports a completion, of a run that did not complete."""
 
 _LATELY = 5
 """Runs in a folder that are looked at for processes of a dead one."""
@@ -77,12 +81,12 @@ async def begin(starting: Starting, task: str, run_id: str) -> ActiveRun:
         fingerprint=before.fingerprint,
         checkpoint=checkpoint.commit,
         plan=parts.read_plan(),
+        checks=PriorChecks.before_run(verification),
     )
     await starting.store.create(record, owner=owner.token)
     run = starting.activate(record, RunState.of(record), owner, stop, seq=0)
     run.before = before
-    green = verification is not None and verification.passed and len(verification.verdicts) == len(parts.verifiers)
-    told = started(parts, run, orphans, already_green=green)
+    told = started(parts, run, orphans)
     if verification is not None:
         run.state = evolve(run.state, spent=run.state.spent.waited(verified_for))
         stamp = run.stamp(parts.clock.now(), iteration=0)
@@ -105,18 +109,19 @@ def own_paths(workspace: Workspace, before: Iterable[str] = ()) -> tuple[str, ..
 
 
 def started(
-    parts: Parts, run: ActiveRun, orphans: tuple[str, ...] = (), *, resumed: bool = False, already_green: bool = False
+    parts: Parts, run: ActiveRun, orphans: tuple[str, ...] = (), *, resumed: bool = False
 ) -> list[events.Event]:
     """Return the events of a run that begins, or continues; `orphans` are the ended processes of a dead run."""
     now = parts.clock.now()
+    verifiers = tuple(verifier.name for verifier in parts.verifiers)
     begun = events.RunStarted(
         **run.stamp(now, iteration=run.state.number),
         task=run.record.task,
         workspace=run.record.workspace,
         executor=parts.executor.name,
         strategy=parts.rules.strategy.name,
-        verifiers=tuple(verifier.name for verifier in parts.verifiers),
-        already_green=already_green,
+        verifiers=verifiers,
+        already_green=bool(verifiers) and set(verifiers) <= set(run.record.checks.passed),
         max_iterations=run.limits.max_iterations,
         resumed=resumed,
     )
@@ -248,7 +253,7 @@ async def finish(parts: Parts, run: ActiveRun, end: Complete | Halt) -> None:
     completed = end if isinstance(end, Complete) else None
     facts: dict[str, Any] = {
         "stop_reason": "completed" if completed else end.stop_reason if isinstance(end, Halt) else "error",
-        "verified": completed is not None and completed.verified,
+        **(completed.model_dump(include=set(UNSUPPORTED)) if completed else UNSUPPORTED),
         "detail": f"{end.reason}{_moot(run, end)}",
         "still_open": completed.still_open if completed else (),
         "iterations": run.state.number,
@@ -263,7 +268,7 @@ async def finish(parts: Parts, run: ActiveRun, end: Complete | Halt) -> None:
     try:
         await run.log.commit(events.RunFinished(**stamp, **facts), run=run.record)
     except StoreError as error:
-        lost: dict[str, Any] = {"stop_reason": "error", "verified": False, "detail": parts.redactor(str(error))}
+        lost: dict[str, Any] = {"stop_reason": "error", "detail": parts.redactor(str(error)), **UNSUPPORTED}
         await run.log.publish_unkept(events.RunFinished(**stamp, **{**facts, **lost}))
         raise
     finally:

@@ -4,7 +4,7 @@ from collections.abc import Collection
 
 from ralph.errors import UsageError
 from ralph.loop.iteration import ActiveRun
-from ralph.loop.lifecycle import Starting, own_paths, started
+from ralph.loop.lifecycle import UNSUPPORTED, Starting, own_paths, started
 from ralph.loop.ownership import end_orphans, has_died, maker_has_died, this_process
 from ralph.records.events import Diagnosed, Event, IterationStarted, RunFinished
 from ralph.records.record import Owner, RunRecord, RunState
@@ -42,6 +42,7 @@ async def take_up(
         stop_reason=None,
         finished_at=None,
         detail="",
+        **UNSUPPORTED,
         owner=owner,
         pid=owner.pid,
         apart=own_paths(parts.workspace, found.apart),

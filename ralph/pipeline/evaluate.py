@@ -26,7 +26,7 @@ from ralph.status import StatusField, parse_status
 from ralph.types import evolve
 from ralph.types.output import Answered, Changes, Checkpoint, Failed, Interrupted, Output, TimedOut, Usage, is_new
 from ralph.types.plan import PlanState, TaskPlan, compare
-from ralph.types.verification import Verification
+from ralph.types.verification import PriorChecks, Verification
 
 __all__ = [
     "UNKNOWN",
@@ -296,10 +296,12 @@ def evaluate(
     case = _after_verification(rules, assessed.case, verification, stopped)
     breaker = _breaker_after(rules, state, case, verification, started_at=started_at, at=at)
     spent = _spent_after(rules, state, case, verification, at=min(started_at, at), duration=duration)
+    checks = state.checks.after(verification)
     situation = situation_of(
         rules,
         case,
         state.streaks,
+        checks=checks,
         breaker=breaker,
         spent=spent,
         at=at,
@@ -339,6 +341,7 @@ def evaluate(
         decision=decision,
         spent=spent,
         tally=streaks if case.unanswered else streaks.decided(decision),
+        checks=checks,
     )
 
 
@@ -347,6 +350,7 @@ def situation_of(
     case: Case,
     before: Streaks,
     *,
+    checks: PriorChecks,
     breaker: BreakerState,
     spent: Spent,
     at: datetime,
@@ -357,7 +361,7 @@ def situation_of(
 
     Args:
         before: the streaks after the iteration before.
-        breaker, spent: with this iteration.
+        checks, breaker, spent: with this iteration.
         at: when the iteration was over.
     """
     return Situation(
@@ -367,6 +371,7 @@ def situation_of(
         at,
         claim=claim,
         verification=verification,
+        checks=checks,
         limit=rules.limits.reached(spent, at),
         breaker_ends_run=rules.breaker.exhausted(breaker),
         breaker_until=rules.breaker.open_until(breaker),

@@ -108,6 +108,7 @@ def _situation(
         rules,
         case,
         before,
+        checks=record.checks,
         breaker=record.breaker,
         spent=record.spent,
         at=record.finished_at,

@@ -252,9 +252,12 @@ class OrphansEnded(_Happened, frozen=True):
 
 
 class RunFinished(_Happened, frozen=True):
-    """The run ended; `verified` says whether anything but the agent's word supports a completion.
+    """The run ended.
 
     Attributes:
+        verified: whether a check went from failing to passing, or a fresh review confirmed the completion.
+        already_green: every check passes, but each did before the first iteration.
+        verified_by: what supports a completion, in words; empty if the run did not complete.
         detail: why it ended, in a few words.
         still_open: what spoke against a completion and was overruled by the agent's confirmation.
         executors: how many iterations each of them answered.
@@ -265,6 +268,8 @@ class RunFinished(_Happened, frozen=True):
     type: Literal["run_finished"] = "run_finished"
     stop_reason: StopReason
     verified: bool
+    already_green: bool = False
+    verified_by: str = ""
     detail: str
     still_open: tuple[str, ...] = ()
     iterations: NonNegativeInt

@@ -5,6 +5,7 @@ from typing import Any
 
 from pydantic import BaseModel, NonNegativeFloat, NonNegativeInt
 
+from ralph.decision.backing import grade
 from ralph.decision.outcomes import Complete, Decision, Halt, Pause, StopReason
 from ralph.records import events
 from ralph.records.record import IterationRecord, PlanCount
@@ -13,6 +14,8 @@ from ralph.types import evolve
 from ralph.types.output import Failed, Outcome, TimedOut, Usage
 
 _LAST_MESSAGE = 2_000
+_OF_END = ("stop_reason", "verified", "already_green", "verified_by", "detail")
+"""Fields of a view that its run's end sets, and a resume takes back."""
 
 
 def numbered(iteration: int, most: int | None, limited: int = 0, *, of: str = "of") -> str:
@@ -27,7 +30,7 @@ def describe(decision: Decision) -> str:
     """Return a decision in one line."""
     match decision:
         case Complete():
-            word = "complete, verified" if decision.verified else "complete, claimed, not verified"
+            word = f"complete, {grade(verified=decision.verified, already_green=decision.already_green)}"
         case Halt():
             word = f"stop ({decision.stop_reason})"
         case Pause():
@@ -112,6 +115,8 @@ class RunView(BaseModel, frozen=True):
     fallbacks: NonNegativeInt = 0
     stop_reason: StopReason | None = None
     verified: bool = False
+    already_green: bool = False
+    verified_by: str = ""
     detail: str = ""
     duration: NonNegativeFloat = 0.0
 
@@ -127,7 +132,7 @@ def _changes(event: events.Event, view: RunView) -> dict[str, Any]:
         case events.RunStarted():
             changes = event.model_dump(include={"run_id", "task", "workspace", "executor", "max_iterations"})
             changes |= {"started_at": event.at, "state": "running", "paused_until": None}
-            changes |= {"stop_reason": None, "verified": False, "detail": ""}
+            changes |= {name: RunView.model_fields[name].default for name in _OF_END}
         case events.IterationStarted():
             changes = {"iteration": event.iteration, "since": event.at, "state": "running"}
             changes |= {"activity": "thinking", "message_ended": True}
@@ -180,7 +185,7 @@ def _after_change_of_run(event: events.Event) -> dict[str, Any]:
         case events.Resumed():
             return {"state": "running", "paused_until": None, "activity": ""}
         case events.RunFinished():
-            last = {name: getattr(event, name) for name in ("stop_reason", "verified", "detail", "usage", "duration")}
+            last = {name: getattr(event, name) for name in (*_OF_END, "usage", "duration")}
             return {"state": "finished", "activity": "", **last}
         case _:
             return {}

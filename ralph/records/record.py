@@ -39,7 +39,7 @@ from ralph.types.output import (
     busy,
 )
 from ralph.types.plan import TaskPlan
-from ralph.types.verification import Verification
+from ralph.types.verification import PriorChecks, Verification
 
 _DIED = "Ralph's own process ended in the middle of it"
 
@@ -89,7 +89,7 @@ class IterationRecord(BaseModel, frozen=True):
         checkpoint: of the workspace at that time.
         claim: the claim that the exit strategy saw; its evidence is the decision's.
         heard: the last request with a message that an agent has been given, in this iteration or before.
-        spent, tally, breaker: of the run, this iteration included.
+        spent, tally, breaker, checks: of the run, this iteration included.
     """
 
     run_id: str
@@ -121,6 +121,7 @@ class IterationRecord(BaseModel, frozen=True):
     decision: Decision
     spent: Spent = Spent()
     tally: Streaks = Streaks()
+    checks: PriorChecks = PriorChecks()
 
     @property
     def past(self) -> Past:
@@ -168,12 +169,15 @@ class RunRecord(BaseModel, frozen=True):
         apart: paths in the workspace that Ralph itself has written in any process of the run, such as the store.
         fingerprint, plan: of workspace and plan before the first iteration.
         checkpoint: the commit that holds the workspace of that time; None if none exists.
+        checks: the results of the verifiers before the first iteration.
         problems: of plug-ins and observers that failed and were left out; at most twenty.
         breaker: as the user has reset it after iteration `reset_after`; None if it was not reset.
         interrupted: the iteration that a crash cut off; it is done again.
         limits_set: for each limit, the last request to extend it that its present value includes.
         stop_reason: None until it has ended.
-        verified: whether anything but the agent's word supports a completion.
+        verified: whether a check went from failing to passing, or a fresh review confirmed the completion.
+        already_green: every check passes, but each did before the first iteration.
+        verified_by: what supports a completion, in words.
         detail: why it ended, in words.
         still_open: what spoke against a completion and was overruled.
         executors: iterations answered by each.
@@ -194,6 +198,7 @@ class RunRecord(BaseModel, frozen=True):
     fingerprint: str | None = None
     checkpoint: str | None = None
     plan: TaskPlan | None = None
+    checks: PriorChecks = PriorChecks()
     problems: tuple[str, ...] = ()
     breaker: BreakerState | None = None
     reset_after: NonNegativeInt = 0
@@ -202,6 +207,8 @@ class RunRecord(BaseModel, frozen=True):
     finished_at: datetime | None = None
     stop_reason: StopReason | None = None
     verified: bool = False
+    already_green: bool = False
+    verified_by: str = ""
     detail: str = ""
     still_open: tuple[str, ...] = ()
     iterations: NonNegativeInt = 0
@@ -286,6 +293,7 @@ class RunState(BaseModel, frozen=True):
         fingerprints: of the workspace by iteration, oldest first, the one before the run in front, the last ten kept.
         baseline: the fingerprint before the run; None if unknown.
         boxes_ticked: the most boxes of the plan that were ticked at any time: ticking one again is no progress.
+        checks: the results of the run's checks so far.
         errors: of the verifiers that refuted the last claim, if it was made in the last iteration that did any work.
         cut_short: how the last turn ended, if it had used tools, or a crash cut it off, and neither the agent nor
             `guidance` says so.
@@ -302,6 +310,7 @@ class RunState(BaseModel, frozen=True):
     fingerprints: tuple[tuple[str, ...], ...] = ()
     boxes_ticked: NonNegativeInt = 0
     past: tuple[Past, ...] = ()
+    checks: PriorChecks = PriorChecks()
     errors: tuple[str, ...] = ()
     session_id: str | None = None
     session_executor: str = ""
@@ -317,7 +326,7 @@ class RunState(BaseModel, frozen=True):
         """Return the state after the iterations of a run so far, the `weighty` ones whole."""
         fingerprints = ((run.fingerprint,),) if run.fingerprint else ()
         ticked = run.plan.done if run.plan else 0
-        state = cls(baseline=run.fingerprint, fingerprints=fingerprints, boxes_ticked=ticked)
+        state = cls(baseline=run.fingerprint, fingerprints=fingerprints, boxes_ticked=ticked, checks=run.checks)
         for record in records:
             state = state.passed(record) if isinstance(record, Trace) else state.after(record)
         if run.breaker is not None and run.reset_after == state.number:
@@ -334,6 +343,7 @@ class RunState(BaseModel, frozen=True):
             "spent": record.spent,
             "streaks": record.tally,
             "breaker": record.breaker,
+            "checks": record.checks,
             "cut_short": _cut_short(record),
             "heard": record.heard,
             "at": record.finished_at,

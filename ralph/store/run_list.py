@@ -28,6 +28,7 @@ class ListedRun(NamedTuple):
     state: str
     stop_reason: str | None
     verified: bool
+    already_green: bool
     iterations: int
     duration: float
 
@@ -64,6 +65,7 @@ def _listed(record: dict[str, Any], iterations: int) -> ListedRun:
         state=str(record["state"]),
         stop_reason=None if reason is None else str(reason),
         verified=record.get("verified") is True,
+        already_green=record.get("already_green") is True,
         iterations=int(record.get("iterations", 0)) if finished else iterations,
         duration=duration,
     )

@@ -1,18 +1,20 @@
 """The verdicts of the verifiers on a claim of completion."""
 
+from collections.abc import Iterable
 from typing import Self
 
 from pydantic import BaseModel, NonNegativeFloat, NonNegativeInt
 
 from ralph.types.output import Usage
 
-__all__ = ["Verdict", "Verification"]
+__all__ = ["PriorChecks", "Verdict", "Verification"]
 
 
 class Verdict(BaseModel, frozen=True):
     """The verdict of one verifier.
 
     Attributes:
+        fresh: the verifier judges anew, such as a review: its word counts without an earlier failure.
         undecided: it speaks neither for the claim nor against it: the verifier could not find out, as when a review is
             not possible. Then `passed` is False, and `output` says why.
         output: its output, masked, at most 4,000 characters: the beginning and the end.
@@ -24,6 +26,7 @@ class Verdict(BaseModel, frozen=True):
 
     verifier: str
     passed: bool
+    fresh: bool = False
     undecided: bool = False
     output: str = ""
     signature: str = ""
@@ -82,3 +85,35 @@ class Verification(BaseModel, frozen=True):
     def sessions(self) -> int:
         """The number of agent sessions of all verifiers together."""
         return sum(verdict.sessions for verdict in self.verdicts)
+
+
+class PriorChecks(BaseModel, frozen=True):
+    """The results of a run's checks so far, by the names of the verifiers: a check proves a change only if it failed.
+
+    Attributes:
+        passed, failed: before the first iteration. A name of several verifiers failed if one of them did.
+        refuted: they refuted a claim during the run.
+    """
+
+    passed: tuple[str, ...] = ()
+    failed: tuple[str, ...] = ()
+    refuted: tuple[str, ...] = ()
+
+    @classmethod
+    def before_run(cls, verification: Verification | None) -> Self:
+        """Return the results before the first iteration."""
+        verdicts = verification.verdicts if verification is not None else ()
+        failed = _names(verdict for verdict in verdicts if not verdict.passed and not verdict.undecided)
+        passed = _names(verdict for verdict in verdicts if verdict.passed)
+        return cls(passed=tuple(name for name in passed if name not in failed), failed=failed)
+
+    def after(self, verification: Verification | None) -> Self:
+        """Return the results with those of one more claim."""
+        if verification is None or not verification.refuted:
+            return self
+        names = dict.fromkeys((*self.refuted, *_names(verification.refuted)))
+        return self.model_copy(update={"refuted": tuple(names)})
+
+
+def _names(verdicts: Iterable[Verdict]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(verdict.verifier for verdict in verdicts))

@@ -114,6 +114,7 @@ class VerifierRun:
             verdict,
             verifier=verifier.name,
             passed=verdict.passed and not verdict.undecided,
+            fresh=not verifier.before_run,
             output=clipped(readable(verdict.output, self._mask)),
             signature="" if verdict.passed else self._mask(verdict.signature[:SIGNATURE]),
             duration=verdict.duration or duration,

@@ -44,7 +44,6 @@ class PlainDisplay(Display):
         super().__init__(out, look_up=look_up, endpoint=endpoint)
         self.console = console_for(self.out)
         self._most: int | None = None
-        self._verifiers: tuple[str, ...] = ()
         self._limited = 0
         self._scanned = -2
         self._last: IterationFinished | None = None
@@ -82,14 +81,14 @@ class PlainDisplay(Display):
 
     @_print.register
     def _(self, event: RunStarted) -> None:
-        self._most, self._verifiers = event.max_iterations, event.verifiers
+        self._most = event.max_iterations
         self.say(event.at, "run", f"{event.run_id}{' continues' if event.resumed else ''}", style="bold")
         self.say(event.at, "task", event.task)
         if event.workspace:
             self.say(event.at, "in", event.workspace)
         if event.verifiers:
-            green = ", which succeeds already: it cannot tell when the work is done" if event.already_green else ""
-            self.say(event.at, "verified", f"by {', '.join(event.verifiers)}{green}", style="yellow" if green else "")
+            green = ", which passes already: it cannot tell when the work is done" if event.already_green else ""
+            self.say(event.at, "verify", f"by {', '.join(event.verifiers)}{green}", style="yellow" if green else "")
 
     @_print.register
     def _(self, event: IterationStarted) -> None:
@@ -202,7 +201,6 @@ class PlainDisplay(Display):
             decision=self._last.decision if self._last else None,
             outcome=self._last.outcome if self._last else None,
             endpoint=self.endpoint,
-            verifiers=self._verifiers,
             look_up=look_up,
             store=self._store_option,
             kept=bool(self.look_up),

@@ -1,8 +1,8 @@
 """The summary at the end of a run: why it stopped, the evidence, what it used, and the next step."""
 
-from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from ralph.decision.backing import grade
 from ralph.decision.outcomes import Decision, StopReason
 from ralph.errors import naming_store
 from ralph.records.events import RunFinished
@@ -50,13 +50,13 @@ _ALLOW = "start a run that allows it: --allow PATTERN, or another --permission"
 _KEY = "RALPH_EXECUTOR__API_KEY, or executor.api_key in your own ralph.toml"
 
 
-def _headline(end: RunFinished | RunRecord, verifiers: Iterable[str]) -> str:
+_CANNOT_TELL = "nothing proves that the work is done; a --verify CMD that fails until then does"
+
+
+def _headline(end: RunFinished | RunRecord) -> str:
     if end.stop_reason != "completed":
         return _ENDED.get(end.stop_reason or "", "Under way")
-    if not end.verified:
-        return "Completed: claimed, not verified"
-    by = ", ".join(f"`{one_line(name, 80)}`" for name in verifiers)
-    return f"Completed, verified by {by}" if by else "Completed, verified"
+    return f"Completed{',' if end.verified else ':'} {grade(verified=end.verified, already_green=end.already_green)}"
 
 
 def _rows(
@@ -75,7 +75,7 @@ def _rows(
     evidence = decision.evidence[:_EVIDENCE] if decision is not None else ()
     rows += [("evidence", evidence_text(piece)) for piece in evidence]
     if end.stop_reason == "completed" and not end.verified:
-        rows.append(("", "only the agent's word supports it; with --verify CMD a program decides"))
+        rows.append(("", _CANNOT_TELL))
     rows += [("despite", one_line(item)) for item in end.still_open[:_EVIDENCE]]
     if len(end.still_open) > _EVIDENCE:
         rows.append(("", f"and {len(end.still_open) - _EVIDENCE} more"))
@@ -96,7 +96,6 @@ def print_summary(
     decision: Decision | None = None,
     outcome: Outcome | None = None,
     endpoint: bool = False,
-    verifiers: Iterable[str] = (),
     look_up: str = "",
     store: str = "",
     kept: bool = True,
@@ -109,7 +108,6 @@ def print_summary(
         decision: the decision of the last iteration.
         outcome: the outcome of the last turn.
         endpoint: True if the model is served by an endpoint of the user.
-        verifiers: the names of the verifiers that a completion passed.
         look_up: the command that shows the run again.
         store: the option that names the store, such as " --store runs.db", for suggested commands.
         kept: True if the run is in a store, where such commands find it.
@@ -118,7 +116,7 @@ def print_summary(
     colour = "green" if done and end.verified else "yellow" if done else "red"
     mark = sign(console, STOP_SIGNS.get(end.stop_reason or "", "✗"))
     console.print()
-    print_text(console, f"{mark} {_headline(end, verifiers)}", style=f"bold {colour}")
+    print_text(console, f"{mark} {_headline(end)}", style=f"bold {colour}")
     rows = _rows(end, decision, outcome, endpoint=endpoint, store=store, kept=kept)
     if look_up:
         rows.append(("more", look_up))

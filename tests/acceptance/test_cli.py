@@ -63,7 +63,8 @@ def test_a_terminal_shows_a_panel_while_it_works_and_a_summary_at_the_end(
     assert "breaker closed" in shown
     assert "using bash" in shown
     assert "verifying: review" in shown
-    assert "Completed, verified by `review`" in shown
+    assert "Completed, verified" in shown
+    assert "a fresh review confirmed" in " ".join(shown.split())
     assert "\x1b[?25l" in shown
     assert shown.rindex("\x1b[?25h") > shown.rindex("\x1b[?25l"), "the cursor is shown again"
     assert "ralph show " in shown
@@ -92,7 +93,7 @@ def test_consent_is_asked_for_at_a_terminal_showing_what_it_is_for(
         os.close(ours)
         assert process.returncode == 0
         assert "test -f hello.txt" in asked.decode()
-        assert "Completed, verified by `test -f hello.txt`" in out.decode()
+        assert "`test -f hello.txt` failed before and passes now" in out.decode()
     assert json.loads(ralph("config", "show", "-C", str(workspace), "--json").stdout)["untrusted"] == []
 
 

@@ -52,7 +52,7 @@ def test_a_file_asked_for_is_there(ralph: Callable[..., Any], workspace: Path, e
     assert (workspace / "hello.txt").read_text() == "hello\n"
     assert ran.end["stop_reason"] == "completed"
     assert ran.end["verified"] is True
-    assert ran.end["detail"].endswith("verified by review")
+    assert ran.end["detail"].endswith("a fresh review confirmed")
     kinds = [event["type"] for event in ran.events]
     assert kinds[0] == "run_started"
     assert {"iteration_started", "message_received", "tool_started", "tool_finished"} <= set(kinds)

@@ -68,7 +68,7 @@ def test_a_false_done_is_refuted_by_a_review_and_mended(
         told = next(prompt for prompt in server.prompts if "this is iteration 2" in prompt)
     assert ran.code == 0, ran.stderr
     assert (ran.end["stop_reason"], ran.end["verified"], ran.end["iterations"]) == ("completed", True, 2)
-    assert ran.end["detail"].endswith("verified by review")
+    assert ran.end["detail"].endswith("a fresh review confirmed")
     assert [event["passed"] for event in ran.of("verification_finished")] == [False, True]
     assert [event["verifier"] for event in ran.of("verification_started")] == ["review", "review"]
     assert TASK in first
@@ -115,7 +115,7 @@ def test_a_review_that_cannot_be_had_neither_verifies_nor_loops(ralph: Callable[
         ran = ralph("run", TASK, "--executor", "copilot-sdk", *against(server, workspace))
     assert ran.code == 0, ran.stderr
     assert (ran.end["stop_reason"], ran.end["verified"], ran.end["iterations"]) == ("completed", False, 2)
-    assert "not verified by review" in ran.end["detail"]
+    assert "`review` is undecided" in ran.end["detail"]
     first, second = (event["verdicts"][0] for event in ran.of("verification_finished"))
     assert (first["undecided"], first["sessions"], second["undecided"]) == (True, 2, True)
     assert "refused (HTTP 403)" in second["output"]

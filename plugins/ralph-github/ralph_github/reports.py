@@ -73,4 +73,4 @@ def _ended(ending: RunFinished) -> str:
 
 
 def _verified(ending: RunFinished) -> str:
-    return "yes" if ending.verified else "no, only the agent says so"
+    return f"{'yes' if ending.verified else 'no'}: {code(ending.verified_by, _REASON)}"

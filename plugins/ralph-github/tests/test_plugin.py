@@ -57,7 +57,7 @@ def test_a_task_from_an_issue_is_run_and_reported(github: Any, environment: dict
     assert github.asked[0].token == "hunter2-of-the-settings"
     (comment,) = github.comments.values()
     assert "Ralph has completed this" in comment
-    assert "- Verified: yes" in comment
+    assert "- Verified: no: `'true' passes, but it passed before the first iteration" in comment
     assert "hunter2" not in ended.stdout + ended.stderr + comment
     kept = [each.read_bytes() for each in (tmp_path / "state").rglob("*") if each.is_file()]
     assert kept

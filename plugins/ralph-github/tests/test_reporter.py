@@ -37,7 +37,7 @@ def test_a_run_has_one_comment_which_says_how_it_ended(github: Any):
     record = run(reporter(github), "The lexer is done.", DONE)
     (comment,) = github.comments.values()
     assert comment.startswith(f"<!-- ralph run {record.id} -->\n**Ralph has completed this.**")
-    assert "- Verified: no, only the agent says so" in comment
+    assert "- Verified: no: `the agent's word alone`" in comment
     assert "- Iterations: 2" in comment
     assert f"`ralph show {record.id}`" in comment
 

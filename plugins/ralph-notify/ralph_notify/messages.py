@@ -86,7 +86,7 @@ _Parts = tuple[str, Kind, tuple[str, ...]]
 def _ending(event: RunFinished) -> _Parts:
     done = event.stop_reason == "completed"
     kind = ("success" if event.verified else "warning") if done else "failure"
-    verified = "yes" if event.verified else "no: only the agent says so" if done else ""
+    verified = f"{'yes' if event.verified else 'no'}: {line(event.verified_by, _REASON)}" if done else ""
     open_points = "; ".join(line(each, _ITEM) for each in event.still_open[:5])
     lines = (
         f"Why: {line(event.detail, _REASON)}" if event.detail else "",

@@ -19,6 +19,7 @@ def finished(**more: object) -> RunFinished:
         "at": AT,
         "stop_reason": "completed",
         "verified": True,
+        "verified_by": "`pytest` failed before and passes now",
         "detail": "the plan is done",
         "iterations": 7,
         "executors": {"copilot": 7},
@@ -40,16 +41,16 @@ def test_the_end_of_a_run_says_what_the_user_needs():
     assert body.splitlines() == [
         "Task: Write a parser.",
         "Why: the plan is done",
-        "Verified: yes",
+        "Verified: yes: 'pytest' failed before and passes now",
         "Iterations: 7, in 2 h 5 min",
         "Details: ralph show a1",
     ]
 
 
 def test_an_unverified_completion_differs_from_a_verified_one():
-    _, body, kind = texts(finished(verified=False, still_open=("a box is open",)))
+    _, body, kind = texts(finished(verified=False, verified_by="the agent's word alone", still_open=("a box is open",)))
     assert kind == "warning"
-    assert "Verified: no: only the agent says so" in body
+    assert "Verified: no: the agent's word alone" in body
     assert "Still open: a box is open" in body
 
 

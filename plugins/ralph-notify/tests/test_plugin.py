@@ -78,7 +78,7 @@ def test_a_run_from_the_command_line_sends_a_notification(receiver: Any, environ
     ended = run(receiver.url("a"), environment, tmp_path / "work")
     assert ended.returncode == 0, ended.stderr
     assert receiver.titles == ["Ralph: completed"]
-    assert "Verified: yes" in receiver.got[0][1]["message"]
+    assert "Verified: no: 'true' passes, but it passed before the first iteration" in receiver.got[0][1]["message"]
     assert "hunter2" not in ended.stdout + ended.stderr
     kept = [each.read_bytes() for each in (tmp_path / "state").rglob("*") if each.is_file()]
     assert kept

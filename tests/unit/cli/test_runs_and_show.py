@@ -98,7 +98,8 @@ def test_show_answers_why_it_stopped_and_why_it_did_not(ralph: Callable[..., Any
     assert "iteration 1" in shown
     assert "continue: " in shown
     assert "The status block says EXIT_SIGNAL: true." in shown
-    assert "✓ Completed, verified by `test -f file-2.txt`" in shown
+    assert "✓ Completed, verified\n" in shown
+    assert "EXIT_SIGNAL: true; `test -f file-2.txt` failed before and passes now" in shown
     assert shown == ralph("show", "last").out == ralph("show").out
 
 
@@ -107,6 +108,17 @@ def test_a_claim_that_nothing_verified_is_called_so(
 ) -> None:
     kept_run(executor=Writing([DONE]))
     assert "Completed: claimed, not verified" in ralph("show").out
+
+
+def test_a_check_that_passed_before_is_not_called_proof(
+    ralph: Callable[..., Any], kept_run: Callable[..., RunRecord]
+) -> None:
+    kept_run(executor=Writing([DONE]), verify=["true"])
+    assert "Completed: checks pass, but they did before" in ralph("show").out
+    assert "completed, checks pass, but they did before" in ralph("runs").out
+    (listed,) = json.loads(ralph("runs", "--json").out)
+    assert (listed["verified"], listed["already_green"]) == (False, True)
+    assert listed["verified_by"] == "`true` passes, but it passed before the first iteration"
 
 
 def test_show_names_failures_and_the_open_breaker(ralph: Callable[..., Any], tripped: RunRecord) -> None:
@@ -146,7 +158,7 @@ def test_why_tells_the_whole_chain_of_an_iteration(ralph: Callable[..., Any], do
     assert "continue: the agent says that work is left" in first
     assert "EXIT_SIGNAL: false vetoes every claim made by words" in first
     assert "`test -f file-2.txt` succeeds" in last
-    assert "completed: EXIT_SIGNAL: true; verified by `test -f file-2.txt`" in last
+    assert "completed: EXIT_SIGNAL: true; `test -f file-2.txt` failed before and passes now" in last
     told = json.loads(ralph("show", done.id, "-i", "2", "--why", "--json").out)
     assert [stage["name"] for stage in told["chain"]][-1] == "decision"
     assert [iteration["number"] for iteration in told["iterations"]] == [2]

@@ -88,7 +88,7 @@ def test_a_review_refutes_and_then_lets_pass(night: Callable[..., Ran]) -> None:
     agent = Agent([DONE], [LACKS, HOLDS])
     record, iterations, seen = night(agent, ReviewVerifier(agent.executor))
     assert (record.stop_reason, record.verified, record.iterations) == ("completed", True, 2)
-    assert record.detail == "EXIT_SIGNAL: true; verified by review"
+    assert record.detail == "EXIT_SIGNAL: true; a fresh review confirmed"
     assert "> the second line is missing" in agent.prompts[1].text
     assert [event.verifier for event in seen.of("verification_started")] == ["review", "review"]
     assert iterations[1].verification
@@ -101,7 +101,9 @@ def test_a_program_that_passes_already_is_not_enough_where_a_review_is_asked_for
     agent = Agent([DONE], [HOLDS])
     record, _, seen = night(agent, ReviewVerifier(agent.executor), CommandVerifier(["true"]))
     assert seen.of("run_started")[0].already_green is False
-    assert record.detail == "EXIT_SIGNAL: true; verified by true, review"
+    passed = "`true` passes, but it passed before the first iteration"
+    assert record.detail == f"EXIT_SIGNAL: true; {passed}; a fresh review confirmed"
+    assert record.verified
 
 
 def test_what_a_review_uses_counts_for_the_iteration_the_run_and_its_price(night: Callable[..., Ran]) -> None:
@@ -275,7 +277,7 @@ def test_a_review_that_cannot_be_had_is_asked_for_again_and_then_not_waited_for(
     assert "`review` could not find out" in agent.prompts[1].text
     assert isinstance(second.decision, Complete)
     assert (record.stop_reason, record.verified) == ("completed", False)
-    assert "not verified by review: The review gave no verdict" in record.detail
+    assert "`review` is undecided: The review gave no verdict" in record.detail
     assert len(agent.reviewed) == 4, "each review is asked for twice"
 
 
@@ -310,3 +312,42 @@ def test_a_verifier_of_ones_own_that_raises_does_not_end_the_run(night: Callable
     assert (record.stop_reason, record.verified) == ("completed", True)
     assert first.verification
     assert "KeyError" in first.verification.refuted[0].output
+
+
+# covers: S1-34
+@pytest.mark.parametrize(
+    ("command", "graded", "by"),
+    [
+        (["test", "-f", "work.txt"], (True, False), "`test -f work.txt` failed before and passes now"),
+        (["true"], (False, True), "`true` passes, but it passed before the first iteration"),
+    ],
+)
+def test_what_a_check_said_before_the_run_decides_what_it_proves_also_after_a_resume(
+    tmp_path: Path, command: list[str], graded: tuple[bool, bool], by: str
+) -> None:
+    agent, store, seen = Agent(["I begin.", DONE], []), MemoryStore(), SeenEvents()
+    folder = tmp_path / "work"
+    folder.mkdir()
+
+    async def part(most: int, run_id: str | None) -> RunRecord:
+        async with Runner(
+            executor=agent.executor,
+            workspace=open_workspace(folder, state_dir=tmp_path / "state"),
+            store=store,
+            verify=CommandVerifier(command),
+            limits=Limits(max_iterations=most),
+            hooks=[seen],
+        ) as runner:
+            return await (runner.run("Write two lines.") if run_id is None else runner.resume(run_id))
+
+    async def whole() -> RunRecord:
+        first = await part(1, None)
+        assert (first.stop_reason, first.verified_by) == ("limit_reached", "")
+        return await part(2, first.id)
+
+    record = anyio.run(whole)
+    assert (record.verified, record.already_green, record.verified_by) == (*graded, by)
+    assert record.detail == f"EXIT_SIGNAL: true; {by}"
+    end = seen.of("run_finished")[-1]
+    assert (end.verified, end.already_green, end.verified_by) == (*graded, by)
+    assert [event.already_green for event in seen.of("run_started")] == [graded[1]] * 2

@@ -117,10 +117,9 @@ class Checks(Verifier):
     """Says of each turn what the pass says."""
 
     name = "checks"
-    before_run = False
 
-    def __init__(self, scenery: Scenery) -> None:
-        self.scenery = scenery
+    def __init__(self, scenery: Scenery, *, early: bool) -> None:
+        self.scenery, self.before_run = scenery, early
 
     async def verify(self, subject: Subject) -> Verdict:
         return self.scenery.now.verdict
@@ -132,6 +131,7 @@ def live(
     rules: Rules,
     *,
     verified: bool = False,
+    early: bool = False,
     resumed: int = 0,
     store: Store | None = None,
 ) -> tuple[RunRecord, list[IterationRecord]]:
@@ -143,7 +143,7 @@ def live(
         workspace=scenery,
         store=store,
         clock=FakeClock(),
-        verify=[Checks(scenery)] if verified else [],
+        verify=[Checks(scenery, early=early)] if verified else [],
         breaker=rules.breaker,
         limits=rules.limits,
         decision=rules.decision,
@@ -161,7 +161,7 @@ def live(
     return anyio.run(whole)
 
 
-def as_pass(taken: Taken, record: IterationRecord, *, verified: bool) -> Pass:
+def as_pass(taken: Taken, record: IterationRecord, *, verified: bool, early: bool) -> Pass:
     """The pass as somebody would have recorded it beside the loop: of Ralph's own record only what it measured."""
     output = taken.output
     said = [message.text for message in output.messages if message.text]
@@ -178,7 +178,7 @@ def as_pass(taken: Taken, record: IterationRecord, *, verified: bool) -> Pass:
         at=record.started_at,
         duration=record.duration,
         took=0.0,
-        verification=Verification(verdicts=(taken.verdict,)) if verified else None,
+        verification=Verification(verdicts=(evolve(taken.verdict, fresh=not early),)) if verified else None,
         left=taken.state,
     )
 
@@ -234,10 +234,14 @@ def explained(rules: Rules, run: RunRecord, records: list[IterationRecord]) -> N
         before = record.tally
 
 
-def compare(start: Taken, taken: list[Taken], rules: Rules, *, verified: bool) -> list[IterationRecord]:
-    run, records = live(start, taken, rules, verified=verified)
+def compare(
+    start: Taken, taken: list[Taken], rules: Rules, *, verified: bool, early: bool = False
+) -> list[IterationRecord]:
+    run, records = live(start, taken, rules, verified=verified, early=early)
     script = [*taken, *[taken[-1]] * max(0, len(records) - len(taken))]
-    passes = [as_pass(each, record, verified=verified) for each, record in zip(script, records, strict=False)]
+    passes = [
+        as_pass(each, record, verified=verified, early=early) for each, record in zip(script, records, strict=False)
+    ]
     made = decided(records)
     # A pause may reach a limit of the run: that end is a step of the replay, and no iteration of the live run.
     beside = replayed(rules, run, passes)
@@ -309,6 +313,7 @@ def histories(draw: st.DrawFn) -> tuple[Taken, list[Taken]]:
     strategy=st.sampled_from(["auto", "auto", "exit_signal", "fix_plan", "done_signals", "natural_language"]),
     blocked=st.sampled_from([2, 5]),
     verified=st.booleans(),
+    early=st.booleans(),
 )
 def test_every_decision_is_the_same(
     history: tuple[Taken, list[Taken]],
@@ -317,6 +322,7 @@ def test_every_decision_is_the_same(
     strategy: str,
     blocked: int,
     verified: bool,
+    early: bool,
 ) -> None:
     within = Limits(**{"max_iterations": 12, **limits}, max_duration=20_000)
     decision = DecisionSettings(blocked=blocked, questions=blocked)
@@ -328,7 +334,7 @@ def test_every_decision_is_the_same(
         strategy=strategy_named(strategy),
         analyzer=analyzer,
     )
-    compare(*history, rules, verified=verified)
+    compare(*history, rules, verified=verified, early=early)
 
 
 STUCK = [Taken("I look at the parser.")] * 4
@@ -340,12 +346,12 @@ BUSY = [Taken(f"Wrote part {number}.", state) for number, state in enumerate("bc
     ("taken", "verified", "ends"),
     [
         ([Taken(DONE, "b")], False, "complete: EXIT_SIGNAL: true"),
-        ([Taken(DONE, "b", verdict=PASSES)], True, "complete: EXIT_SIGNAL: true; verified by checks"),
-        ([Taken(DONE, "b", verdict=FAILS), Taken(DONE, "c")], True, "complete: EXIT_SIGNAL: true; verified by checks"),
+        ([Taken(DONE, "b", verdict=PASSES)], True, "complete: EXIT_SIGNAL: true; `checks` confirmed"),
+        ([Taken(DONE, "b", verdict=FAILS), Taken(DONE, "c")], True, "complete: EXIT_SIGNAL: true; `checks` confirmed"),
         (
             [Taken(DONE, "b", verdict=UNKNOWN)] * 2,
             True,
-            "complete: EXIT_SIGNAL: true; not verified by checks: no answer",
+            "complete: EXIT_SIGNAL: true; `checks` is undecided: no answer",
         ),
         ([Taken(DONE, "b"), Taken(DONE, "c")], False, "complete: EXIT_SIGNAL: true"),
         ([*BUSY, *STUCK], False, "halt: 3 iterations without progress"),

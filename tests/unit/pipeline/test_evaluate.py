@@ -297,7 +297,7 @@ def test_a_failure_of_the_executor_and_a_refuted_claim_reach_the_breaker() -> No
 # covers: S4-45
 def test_a_verified_completion_counts_also_where_everything_else_is_over() -> None:
     state = RunState.of(RUN).model_copy(update={"breaker": BreakerState(no_progress=2)})
-    passed = Verification(verdicts=(Verdict(verifier="pytest", passed=True),))
+    passed = Verification(verdicts=(Verdict(verifier="pytest", passed=True, fresh=True),))
     record = concluded(
         case(progressed=False),
         state=state,

@@ -118,7 +118,7 @@ class TestPlain:
             "continue: a claim of completion was refuted",
             "rate limited: slow down",
             "refused (HTTP 403): forbidden",
-            "✓ Completed, verified by `pytest -q`",
+            "✓ Completed, verified",
             "2 (copilot-cli 1, copilot-sdk 1)",
             "1,200 tokens",
             "ralph show r-1",
@@ -279,7 +279,7 @@ class TestLive:
         told = out.getvalue()
         assert "falls back to" in told
         assert "continue: a claim of completion" in told
-        assert "Completed, verified by" in told
+        assert "Completed, verified" in told
         assert '"command": "ls"' not in told
 
     @pytest.mark.parametrize(("columns", "lines"), [("10", "3"), ("20", "5"), ("300", "100")])

@@ -1,0 +1,80 @@
+"""What supports a completion: the one place that grades it and puts it into words.
+
+A check that passed before the first iteration proves nothing. A completion is verified only if a check went from
+failing to passing, or if a verifier that judges anew, such as a review, confirmed it.
+"""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from ralph.types.verification import PriorChecks, Verdict, Verification
+
+__all__ = ["Backing", "backing", "grade", "named"]
+
+_SAID = 300
+"""Characters of an undecided verifier's reason."""
+
+
+class Backing(NamedTuple):
+    """What supports a completion.
+
+    Attributes:
+        verified: a check went from failing to passing, or a fresh review confirmed.
+        already_green: every check passes, but each did before the first iteration.
+        by: the support in words.
+    """
+
+    verified: bool
+    already_green: bool
+    by: str
+
+
+def backing(verification: "Verification | None", before: "PriorChecks", *, yet: Sequence[str] = ()) -> Backing:
+    """Return what supports a completion.
+
+    Args:
+        verification: the verdicts on the claim; None without any.
+        before: the results of the checks up to the claim.
+        yet: what is true in spite of them, such as open items of the plan.
+    """
+    verdicts = verification.verdicts if verification is not None else ()
+    words = [_words(verdict, before) for verdict in verdicts] or ["the agent's word alone"]
+    passed = verification is not None and verification.passed
+    verified = passed and any(_proves(verdict, before) for verdict in verdicts)
+    return Backing(
+        verified=verified,
+        already_green=passed and not verified and all(verdict.verifier in before.passed for verdict in verdicts),
+        by="; ".join((*words, *(f"yet {fact}" for fact in yet))),
+    )
+
+
+def grade(*, verified: bool, already_green: bool) -> str:
+    """Return the grade of a completion, as every display names it."""
+    if verified:
+        return "verified"
+    return "checks pass, but they did before" if already_green else "claimed, not verified"
+
+
+def named(*names: str) -> str:
+    """Return names of verifiers in a row, each in quotes: many are commands."""
+    return ", ".join(f"`{name}`" for name in names)
+
+
+def _proves(verdict: "Verdict", before: "PriorChecks") -> bool:
+    return verdict.fresh or verdict.verifier in (*before.failed, *before.refuted)
+
+
+def _words(verdict: "Verdict", before: "PriorChecks") -> str:
+    name = named(verdict.verifier)
+    if not verdict.passed:
+        return f"{name} is undecided: {' '.join(verdict.output[:_SAID].split())}"
+    if verdict.fresh:
+        return "a fresh review confirmed" if verdict.verifier == "review" else f"{name} confirmed"
+    if verdict.verifier in before.failed:
+        return f"{name} failed before and passes now"
+    if verdict.verifier in before.refuted:
+        return f"{name} refuted an earlier claim and passes now"
+    if verdict.verifier in before.passed:
+        return f"{name} passes, but it passed before the first iteration"
+    return f"{name} passes, but it is not known to have failed before"
