@@ -51,6 +51,12 @@ Trust = Annotated[
     bool,
     typer.Option("--trust", rich_help_panel=OTHER, help="Consent to what the workspace's own settings would run."),
 ]
+Force = Annotated[
+    bool,
+    typer.Option(
+        "--force", rich_help_panel=WORK, help="Work in a folder even if it is a home folder, the disk, or very large."
+    ),
+]
 
 
 @with_settings()
@@ -62,6 +68,7 @@ def run(
     directory: Folder = Path(),
     flags: dict[str, Any],
     worktree: InWorktree = False,
+    force: Force = False,
     trust: Trust = False,
     no_plugins: NoPlugins = False,
 ) -> int:
@@ -86,7 +93,7 @@ def run(
     text = read_prompt(prompt, file, task)
     shown = display_for(settings, plugins, look_up=look_up(settings.store))
     if not worktree:
-        return exit_code(_run_in(folder, settings, text, plugins, shown, source=task), shown)
+        return exit_code(_run_in(folder, settings, text, plugins, shown, source=task, force=force), shown)
     from ralph.cli.worktree import end_worktree, new_worktree
 
     if settings.worktree_end == "merge" and settings.commit == "none":
@@ -105,6 +112,7 @@ def _run_in(
     shown: "Display",
     *,
     source: str | None = None,
+    force: bool = False,
     made: "Worktree | None" = None,
 ) -> "RunRecord":
     """Run a task, or that of a source, in a folder, which may be a worktree made for the run."""
@@ -116,7 +124,12 @@ def _run_in(
     look_at_plan(folder, settings.plan)
     origin: dict[str, Any] = {"origin": made.origin, "onto": made.onto} if made else {}
     run_id = made.run_id if made else None
-    return run_shown(shown, settings, folder, lambda runner: runner.run(task, run_id=run_id), plugins=plugins, **origin)
+    wide = force or made is not None
+
+    def work(runner: "Runner") -> "Awaitable[RunRecord]":
+        return runner.run(task, run_id=run_id)
+
+    return run_shown(shown, settings, folder, work, wide=wide, plugins=plugins, **origin)
 
 
 def run_shown(
@@ -125,6 +138,7 @@ def run_shown(
     folder: Path,
     work: "Callable[[Runner], Awaitable[RunRecord]]",
     *,
+    wide: bool = True,
     hooks: "Sequence[Hooks]" = (),
     **more: Any,
 ) -> "RunRecord":
@@ -137,6 +151,7 @@ def run_shown(
         settings: the settings in force.
         folder: the workspace.
         work: starts or resumes the run.
+        wide: the folder may be a home folder, the disk, or very large.
         hooks: observers in addition to the display.
         more: further arguments of `runner_arguments`.
     """
@@ -146,11 +161,15 @@ def run_shown(
     from ralph.executors.endpoint import check_endpoint
     from ralph.loop.assembly import confinement_for, runner_arguments
     from ralph.loop.runner import Runner
+    from ralph.workspace.extent import require_narrow
 
     seen = {"progress": shown.progress, "verifying": shown.verifying, "scanning": shown.scanning}
-    runner = Runner(**runner_arguments(settings, workspace=folder, hooks=[shown, *hooks], **seen, **more))
+    arguments = runner_arguments(settings, workspace=folder, hooks=[shown, *hooks], **seen, **more)
+    runner = Runner(**arguments)
 
     async def whole() -> "RunRecord":
+        if not wide:
+            await require_narrow(arguments["workspace"])
         if settings.executor.base_url:
             await check_endpoint(settings.executor.base_url)
         await confinement_for(settings, folder).require()

@@ -9,6 +9,7 @@ from typing import Any, Literal
 import anyio
 
 from ralph.loop.event_log import EventLog
+from ralph.loop.lease import Stop
 from ralph.records.events import ProtectedRestored
 from ralph.system.secrets import Redactor
 from ralph.types.choices import CommitPolicy
@@ -56,9 +57,12 @@ class Checkpointing:
             facts: dict[str, Any] = {"paths": protected.restored, "aside": aside, "left": protected.left}
             self.log.note(ProtectedRestored(**self.log.stamp(iteration), **facts))
 
-    async def after(self, iteration: int, seen: Snapshot | None, *, hurried: bool) -> Checkpoint:
-        """Make a checkpoint after an iteration; do not wait for a slow one if there is hurry."""
-        with anyio.move_on_after(_HURRY if hurried else None):
+    async def after(self, iteration: int, seen: Snapshot | None, stop: Stop) -> Checkpoint:
+        """Make a checkpoint after an iteration; do not wait for a slow one once the run is asked to stop."""
+        if not stop.reason:
+            with stop.watched(), self.workspace.reporting_progress():
+                return await self._checkpoint(iteration, "after", seen)
+        with anyio.move_on_after(_HURRY):  # what was read before is not read again
             return await self._checkpoint(iteration, "after", seen)
         return Checkpoint(problem="There was no time left for a checkpoint.")
 

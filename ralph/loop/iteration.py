@@ -319,7 +319,7 @@ async def _conclude(parts: Parts, run: ActiveRun, output: Output, started_at: da
     run.summary = assessed.case.analysis.work_summary
     if await run.checkpointing.commit("iteration", number, run.summary, run.record.checkpoint):
         run.before = await parts.workspace.snapshot()
-    checkpoint = await run.checkpointing.after(number, run.before, hurried=bool(stop.reason))
+    checkpoint = await run.checkpointing.after(number, run.before, stop)
     record = evaluate(
         rules,
         run.record,

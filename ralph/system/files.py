@@ -8,7 +8,7 @@ import os
 import stat
 import sys
 from collections.abc import Generator, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar, cast
 
@@ -18,7 +18,17 @@ from ralph.system.text import storable
 if TYPE_CHECKING:
     from pydantic import BaseModel
 
-__all__ = ["MOST_BYTES", "as_object", "cleaned", "objects", "opened", "read_regular", "refuse_beside_lines", "text_of"]
+__all__ = [
+    "MOST_BYTES",
+    "as_object",
+    "cleaned",
+    "home_folders",
+    "objects",
+    "opened",
+    "read_regular",
+    "refuse_beside_lines",
+    "text_of",
+]
 
 MOST_BYTES = 64 * 1024 * 1024
 """Of one line, and of a text."""
@@ -41,6 +51,17 @@ def read_regular(path: bytes | str | os.PathLike[str], limit: int, *, offset: in
         return b"".join(chunks)
     finally:
         os.close(handle)
+
+
+def home_folders() -> tuple[Path, ...]:
+    """Return the user's home folder, with links resolved, and that of the system's records if `HOME` names another."""
+    homes = [Path.home()]
+    if sys.platform != "win32":
+        import pwd
+
+        with suppress(KeyError):  # a user without an entry, as in some containers
+            homes.append(Path(pwd.getpwuid(os.getuid()).pw_dir))
+    return tuple(dict.fromkeys(home.resolve() for home in homes))
 
 
 @contextmanager

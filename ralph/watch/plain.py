@@ -209,4 +209,4 @@ class PlainDisplay(Display):
 
 def scan_text(read: int, of: int) -> str:
     """Return the text for a scan of the workspace; the arguments are those of `Display.scanning`."""
-    return f"scanning the workspace: {read:,} of {of:,} files" if of else "scanning the workspace"
+    return f"saving files for a checkpoint: {read:,} of {of:,}" if of else "scanning the workspace for a checkpoint"

@@ -252,6 +252,10 @@ class Checkpoints:
         """The number of files read for the current checkpoint, and of files to read; zeros if unknown."""
         return self._index.read, self._index.to_read
 
+    async def count_new(self) -> int:
+        """Return the number of files that git and the checkpoints lack; see `FileIndex.count_new`."""
+        return await self._index.count_new()
+
     async def take(self, run_id: str, name: str, *, head: str | None = None) -> Checkpoint:
         """Save the present files under a name within the run, such as "3/after"; see `Workspace.checkpoint`."""
         async with self._lock:

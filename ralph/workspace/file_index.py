@@ -30,6 +30,7 @@ _MANY = 1000
 
 _SMALL = 64 * 1024
 _PACKED_AT_ONCE = 64 * 1024 * 1024
+_NAMES_READ = 128 * 1024 * 1024
 _INNER = 16
 _EXCLUDES_READ = 256 * 1024
 _UNCONVERTED = "* -text -crlf -eol -ident -filter -working-tree-encoding\n"
@@ -135,6 +136,17 @@ class FileIndex:
             return await self._look(head)
         finally:
             self.read = self.to_read = 0
+
+    async def count_new(self) -> int:
+        """Return the number of files that are neither in git, nor in a checkpoint, nor ignored.
+
+        Raises:
+            GitError: git cannot list them.
+        """
+        words = ("ls-files", "--others", "--exclude-standard")
+        if self.repository is not None:
+            return len(await self.repository.git(*words, "--", *self._within, max_output=_NAMES_READ))
+        return len(await self.own_git(*words, *(f"--exclude={glob}" for glob in NOISE), max_output=_NAMES_READ))
 
     async def remember(self, commit: str) -> None:
         """Compare the next scan with a commit of the last tree."""

@@ -336,9 +336,9 @@ def test_a_long_look_at_the_workspace_is_told_a_few_times(capsys: pytest.Capture
     for read, of in ((0, 0), (0, 0), (0, 300_000), (20_000, 300_000), (80_000, 300_000), (120_000, 300_000)):
         display.scanning(read, of)
     assert capsys.readouterr().err.splitlines() == [
-        "ralph: scanning the workspace",
-        "ralph: scanning the workspace: 0 of 300,000 files",
-        "ralph: scanning the workspace: 80,000 of 300,000 files",
+        "ralph: scanning the workspace for a checkpoint",
+        "ralph: saving files for a checkpoint: 0 of 300,000",
+        "ralph: saving files for a checkpoint: 80,000 of 300,000",
     ]
 
 
@@ -354,7 +354,7 @@ def test_the_panel_tells_a_long_look_until_the_run_has_begun(whole_run: list[Eve
     display.scanning(80_000, 300_000)
     with display.console.capture() as panel:
         display.console.print(display.panel())
-    assert "scanning the workspace: 80,000 of 300,000 files" in panel.get()
+    assert "saving files for a checkpoint: 80,000 of 300,000" in panel.get()
     display.show(next(event for event in whole_run if isinstance(event, RunStarted)))
     with display.console.capture() as panel:
         display.console.print(display.panel())
