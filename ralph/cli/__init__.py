@@ -7,8 +7,10 @@ import atexit
 import gc
 import os
 import sys
+from collections.abc import Generator
+from contextlib import contextmanager
 from io import TextIOWrapper
-from typing import NoReturn
+from typing import NoReturn, TextIO, cast
 
 __all__ = ["main"]
 
@@ -20,12 +22,26 @@ def main() -> NoReturn:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors=_encoding_errors(stream.encoding))
-    code = _exit_code(sys.argv[1:])
-    try:
-        sys.stdout.flush()
-    except OSError:
-        _discard_output()
+    with _printable_streams():
+        code = _exit_code(sys.argv[1:])
+        try:
+            sys.stdout.flush()
+        except OSError:
+            _discard_output()
     sys.exit(code)
+
+
+@contextmanager
+def _printable_streams() -> Generator[None]:
+    """Let nothing but visible text and colours through to standard output and standard error, whoever prints it."""
+    from ralph.system.text import PrintableStream
+
+    before = sys.stdout, sys.stderr
+    sys.stdout, sys.stderr = (cast("TextIO", PrintableStream(stream)) for stream in before)
+    try:
+        yield
+    finally:
+        sys.stdout, sys.stderr = before
 
 
 def _encoding_errors(encoding: str) -> str:

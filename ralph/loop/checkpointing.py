@@ -55,7 +55,7 @@ class Checkpointing:
         if protected.restored or protected.left:
             aside = str(protected.aside) if protected.aside else None
             facts: dict[str, Any] = {"paths": protected.restored, "aside": aside, "left": protected.left}
-            self.log.note(ProtectedRestored(**self.log.stamp(iteration), **facts))
+            self.log.note(ProtectedRestored(**self.log.stamp(iteration), **self.redactor.within(facts)))
 
     async def after(self, iteration: int, seen: Snapshot | None, stop: Stop) -> Checkpoint:
         """Make a checkpoint after an iteration; do not wait for a slow one once the run is asked to stop."""

@@ -348,6 +348,7 @@ async def _look(parts: Parts, run: ActiveRun, output: Output) -> Progress:
     await run.checkpointing.restore_protected(run.next_number)
     after = await parts.workspace.snapshot()
     changes = await parts.workspace.changes(run.before, after) if run.before else Changes()
+    changes = evolve(changes, files=parts.redactor.each(changes.files), problem=parts.redactor(changes.problem))
     run.before = after
     return measure_progress(run.record, run.state, changes, parts.read_plan())
 

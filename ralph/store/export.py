@@ -19,6 +19,7 @@ from ralph.errors import UsageError
 from ralph.records.events import Event
 from ralph.records.record import IterationRecord, RunRecord
 from ralph.store.base import LEASE, Store, as_json, described
+from ralph.system.text import escaped
 from ralph.types import evolve
 from ralph.types.requests import Request
 
@@ -57,7 +58,7 @@ async def exported(store: Store, run: RunRecord) -> AsyncIterator[str]:
 
     def line(kind: str, part: BaseModel) -> str:
         counted[f"{kind}s"] += 1
-        return f'{{"{kind}":{as_json(part)}}}'
+        return escaped(f'{{"{kind}":{as_json(part)}}}')
 
     yield '{"ralph_run":1}'
     yield line("run", evolve(run, imported=False))

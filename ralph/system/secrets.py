@@ -4,6 +4,9 @@ A `Redactor` masks the values that it is given, tokens of a known shape, values 
 credentials of an Authorization header, passwords within addresses, and private keys. The shapes are Ralph's own and
 those of gitleaks (`gitleaks.json`, MIT licence, converted by `.ci/gitleaks.py`).
 
+What is not seen (escape sequences, control and zero-width characters) is removed first: it would break a secret in two
+that a terminal shows whole.
+
 A text that comes in pieces is masked to the very same result as the whole. `RedactedStream` holds back what could
 still become part of a secret: in prose the current word, after a secret name a few words.
 """
@@ -16,7 +19,7 @@ from operator import attrgetter, itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
-from ralph.system.text import pattern, storable
+from ralph.system.text import pattern, storable, visible, visible_part
 
 if TYPE_CHECKING:
     from ahocorasick_rs import AhoCorasick
@@ -220,7 +223,7 @@ class Redactor:
     def __init__(self, values: Iterable[str] = ()) -> None:
         from ahocorasick_rs import AhoCorasick
 
-        spellings = {spelling for value in values for spelling in _spellings(storable(value.strip()))}
+        spellings = {visible(spelling) for value in values for spelling in _spellings(storable(value.strip()))}
         known = [value for value in spellings if len(value) >= _SHORTEST]
         self._known = AhoCorasick(known, store_patterns=False) if known else None
         self._broken = tuple(value for value in known if value.strip(_VISIBLE))
@@ -232,6 +235,11 @@ class Redactor:
         last = len(text) // _PIECE * _PIECE
         shown = [stream.feed(text[at : at + _PIECE]) for at in range(0, last, _PIECE)]
         return "".join((*shown, stream.flush(text[last:])))
+
+    def each(self, texts: Sequence[str]) -> tuple[str, ...]:
+        """Return short texts, such as the names of files, each masked."""
+        joined = "\n".join(texts)
+        return tuple(texts) if self(joined) == joined else tuple(map(self, texts))
 
     def within(self, data: object) -> Any:
         """Return JSON values with every text in them masked; keys and numbers stay."""
@@ -257,21 +265,31 @@ class RedactedStream:
     def __init__(self, known: "AhoCorasick | None", broken: tuple[str, ...], reach: int) -> None:
         self._known, self._broken, self._reach = known, broken, reach
         self._rules = _Rules.load()
+        self._unread = ""  # the end of the text as given: an escape sequence that may have begun, and its context
+        self._context = 0
         self._text = ""
         self._from = 0  # what stands before is done with, and kept as context of what comes
         self._tail: re.Pattern[str] | None = None
 
     def feed(self, chunk: str) -> str:
         """Take the next piece and return what is safe to show by now."""
-        self._text += storable(chunk)
+        self._read(chunk, final=False)
         return self._shown(*self._decided(), final=False)
 
     def flush(self, last: str = "") -> str:
         """Take the last piece, end the text and return the rest of it."""
-        self._text += storable(last)
+        self._read(last, final=True)
         shown = self._shown(len(self._text), len(self._text), final=True)
         self._text, self._from, self._tail = "", 0, None
         return shown
+
+    def _read(self, chunk: str, *, final: bool) -> None:
+        """Add what is visible of the next piece; an escape sequence without an end waits for the next one."""
+        given = self._unread + storable(chunk)
+        seen, end = visible_part(given, self._context, final=final)
+        self._text += seen
+        self._context = 0 if final else min(end, 2)
+        self._unread = "" if final else given[end - self._context :]
 
     def _shown(self, decided: int, opened: int, *, final: bool) -> str:
         """Mask and release what comes before `decided`, and secrets that begin there as a whole.

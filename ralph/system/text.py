@@ -4,25 +4,16 @@ Agent text is hostile: `storable` removes what no store can hold, `printable` wh
 """
 
 import codecs
+import json
 import math
 import re
-from collections.abc import Mapping
-from typing import Any, cast
+from collections.abc import Iterable, Mapping
+from typing import Any, TextIO, cast
 
 SPELT_OUT = "ralph.spelt-out"
 """The error handler for encodings that lack a character: those of Ralph's own sentences are written with others, any
 other becomes a question mark.
 """
-
-_CONTROL = re.compile(
-    r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b\n]*(?:\x07|\x1b\\)?|.)?|[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]"
-)
-_UNSEEN = re.compile(
-    "[\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
-    "\U00013430-\U0001343f\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e007f]"
-)
-"""Unicode's format characters, but for those that are drawn, and its line and paragraph separators."""
-
 
 _IN_ASCII = {"“": '"', "”": '"', "…": "...", "×": "x", "–": "-", "→": "->", "·": "-"}
 
@@ -35,15 +26,6 @@ def _spell_out(error: UnicodeError) -> tuple[str, int]:
 
 
 codecs.register_error(SPELT_OUT, _spell_out)
-
-
-def printable(text: str, most: int = 4_000) -> str:
-    """Return text without escape sequences, control characters and invisible characters that turn or hide text.
-
-    Line ends stay.
-    """
-    clean = _UNSEEN.sub("", _CONTROL.sub("", text[: 2 * most].replace("\r\n", "\n").replace("\r", "\n")))
-    return clean if len(clean) <= most and len(text) <= 2 * most else f"{clean[:most]} …"
 
 
 def one_line(text: str, most: int = 200) -> str:
@@ -111,3 +93,100 @@ def storable(text: str) -> str:
         else:
             return text
     return _UNSTORABLE.sub("\ufffd", text)
+
+
+_CONTROLS = r"\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff"
+_UNSEEN = (
+    "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u200c\u200e\u200f\u2028-\u202e\u2060-\u206f"
+    "\u3164\ufe00-\ufe0d\ufeff\uffa0\ufff9-\ufffb\U00013430-\U0001345f\U0001bca0-\U0001bca3\U0001d173-\U0001d17a"
+    "\U000e0000-\U000e0fff"
+)
+"""Characters that are drawn as nothing or turn the text: format characters, fillers, selectors, and separators."""
+
+_EMOJI = "[\u00a9\u00ae\u2100-\u2bff\u3030\u303d\u3297\u3299\U0001f000-\U0001faff]"
+_ESCAPE = r"\x1b(?:\[[0-?]{0,64}[ -/]{0,8}[@-~]|[\]PX^_][^\x07\x1b\n]{0,1000}(?:\x07|\x1b\\))?"
+_COLOURS = pattern(r"(\x1b\[(?:(?:[0-4]|2[2-4]|3[1-79]|9[1-7])(?:;|(?=m))){0,8}m)")
+"""The colours and weights of text that hide nothing: no background, nothing concealed, no black."""
+
+_SUSPECT = pattern(f"[{_CONTROLS}{_UNSEEN}\u200d\ufe0e\ufe0f]")
+_HIDDEN = pattern(f"{_ESCAPE}|[{_CONTROLS}{_UNSEEN}]|(?<!{_EMOJI})(?:(?<!{_EMOJI}\ufe0f)\u200d|[\ufe0e\ufe0f])")
+_UNFINISHED = pattern(r"\x1b(?:\[[0-?]{0,64}[ -/]{0,8}|[\]PX^_][^\x07\x1b\n]{0,1000}\x1b?)?\Z")
+
+
+_ASCII_CONTROLS = bytes((*range(9), 11, 12, *range(14, 32), 127))
+
+
+def visible(text: str) -> str:
+    """Return text without escape sequences, control characters, and characters that are not seen or turn the text.
+
+    Tabs and line ends stay, and what joins and marks emoji behind an emoji.
+    """
+    return visible_part(text, 0, final=True)[0]
+
+
+def visible_part(text: str, start: int, *, final: bool) -> tuple[str, int]:
+    """Return what `visible` makes of a text from `start` on, and where that ends.
+
+    Unless it is `final`, this is where an escape sequence begins that has not ended yet. The two characters before
+    `start` count as context.
+    """
+    if not _hides(text[start:]):
+        return text[start:], len(text)
+    unfinished = None if final else _UNFINISHED.search(text, start)
+    end = unfinished.start() if unfinished else len(text)
+    pieces: list[str] = []
+    for hidden in _HIDDEN.finditer(text, start, end):
+        pieces.append(text[start : hidden.start()])
+        start = hidden.end()
+    return "".join((*pieces, text[start:end])), end
+
+
+def escaped(text: str) -> str:
+    """Return JSON text with escapes for what is not visible in its strings; it stands for the same value."""
+    return _SUSPECT.sub(lambda found: json.dumps(found[0])[1:-1], text) if _hides(text) else text
+
+
+def _hides(text: str) -> bool:
+    """Return True if the text may hold what is not visible."""
+    if text.isascii():
+        return len(text.encode().translate(None, _ASCII_CONTROLS)) < len(text)
+    return bool(_SUSPECT.search(text))
+
+
+def printable(text: str, most: int = 4_000) -> str:
+    """Return what is visible of at most `most` characters of a text; line ends stay, in the form of Unix."""
+    clean = visible(_with_unix_ends(text[: 2 * most]))
+    return clean if len(clean) <= most and len(text) <= 2 * most else f"{clean[:most]} …"
+
+
+def _with_unix_ends(text: str) -> str:
+    return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+class PrintableStream:
+    """A text stream that writes what is visible, and colours. All else is as the stream itself has it.
+
+    Attributes:
+        unfiltered: the stream itself, for what filters by itself or draws on the terminal.
+    """
+
+    def __init__(self, stream: TextIO) -> None:
+        self.unfiltered = stream
+
+    def write(self, text: str) -> int:
+        """Write what is visible of a text; each call by itself."""
+        if "\r" in text or _hides(text):
+            pieces = _COLOURS.split(_with_unix_ends(text))
+            pieces[::2] = map(visible, pieces[::2])
+            self.unfiltered.write("".join(pieces))
+        else:
+            self.unfiltered.write(text)
+        return len(text)
+
+    def writelines(self, lines: Iterable[str]) -> None:
+        """Write what is visible of each text."""
+        for line in lines:
+            self.write(line)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.unfiltered, name)

@@ -9,11 +9,11 @@ from contextlib import suppress
 from queue import SimpleQueue
 from threading import Thread
 from types import TracebackType
-from typing import Self, TextIO
+from typing import Self, TextIO, cast
 
 from ralph.hooks import Hooks
 from ralph.records.events import Diagnosed, Event, MessageReceived, MessageStreamed, ToolFinished, ToolStarted
-from ralph.system.text import SPELT_OUT
+from ralph.system.text import SPELT_OUT, PrintableStream
 
 DISK_FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 """The numbers of the errors that mean that a disk has no room left."""
@@ -40,7 +40,7 @@ class BackgroundWriter:
     """
 
     def __init__(self, stream: TextIO) -> None:
-        self._stream = stream
+        self._stream = stream.unfiltered if isinstance(stream, PrintableStream) else stream
         self._descriptor = _descriptor(stream)
         self.encoding = getattr(stream, "encoding", None) or "utf-8"
         self.gone = False
@@ -117,6 +117,9 @@ class Display(Hooks):
 
     This base shows nothing: subclass it and implement `show`. A display that cannot write does not break the run.
 
+    `self.out.write` writes only what is visible, and colours. A console from `ralph.watch.terminal.console_for`, or one
+    on `self.out.unfiltered` for what draws on the terminal, is for the rest.
+
     Args:
         out: the stream to write to; standard output by default.
         look_up: the command that shows a run later, without the run's id; empty if no command can.
@@ -124,7 +127,7 @@ class Display(Hooks):
     """
 
     def __init__(self, out: TextIO | None = None, *, look_up: str = "ralph show", endpoint: bool = False) -> None:
-        self.out = BackgroundWriter(out if out is not None else sys.stdout)
+        self.out = PrintableStream(cast("TextIO", BackgroundWriter(out if out is not None else sys.stdout)))
         self.look_up = look_up
         self.endpoint = endpoint
         self._step = ""

@@ -3,14 +3,13 @@
 from collections.abc import Iterable
 from typing import IO, TYPE_CHECKING, cast
 
-from ralph.system.text import one_line, printable
+from ralph.system.text import PrintableStream, one_line, printable
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.text import Text
 
     from ralph.analysis.result import Evidence
-    from ralph.watch.base import BackgroundWriter
 
 BREAKER_SIGNS = {"closed": "○", "half_open": "◐", "open": "●", "warning": "◉"}
 STOP_SIGNS = {"completed": "✓", "cancelled": "■"}
@@ -19,11 +18,12 @@ STOP_SIGNS = {"completed": "✓", "cancelled": "■"}
 _PLAIN_SIGNS = {"○": "o", "◐": "%", "●": "@", "◉": "!", "✓": "+", "✗": "x", "■": "#", "→": "->", "·": "-", "│": "|"}
 
 
-def console_for(out: "BackgroundWriter | IO[str]") -> "Console":
+def console_for(out: "PrintableStream | IO[str]") -> "Console":
     """Return a console on a stream: coloured and as wide as the terminal, or with unbroken lines in a pipe."""
-    from rich.console import Console
+    from ralph.watch.console import VisibleConsole
 
-    console = Console(file=cast("IO[str]", out), markup=False, highlight=False, emoji=False, soft_wrap=not out.isatty())
+    file = cast("IO[str]", out.unfiltered) if isinstance(out, PrintableStream) else out
+    console = VisibleConsole(file=file, markup=False, highlight=False, emoji=False, soft_wrap=not out.isatty())
     if not console.is_terminal:
         console.width = 160
     return console

@@ -9,7 +9,7 @@ from collections.abc import AsyncGenerator, Sequence
 from contextlib import AsyncExitStack, aclosing
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self, TextIO
 
 import anyio
 import typer
@@ -282,21 +282,22 @@ class _Progress:
 
     def __init__(self, total: int, *, shown: bool) -> None:
         self.count, self._total, self._shown = 0, total, shown and sys.stderr.isatty()
+        self._terminal: TextIO = getattr(sys.stderr, "unfiltered", sys.stderr)
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
         if self._shown and self.count:
-            sys.stderr.write("\r\x1b[K")
-            sys.stderr.flush()
+            self._terminal.write("\r\x1b[K")
+            self._terminal.flush()
 
     def step(self) -> None:
         self.count += 1
         if self._shown:
             of_all = f" of {self._total}" if self._total else ""
-            sys.stderr.write(f"\r\x1b[K{self.count}{of_all} scored")
-            sys.stderr.flush()
+            self._terminal.write(f"\r\x1b[K{self.count}{of_all} scored")
+            self._terminal.flush()
 
 
 def _print(ended: BatchResult, command: str, store: str | None) -> None:
