@@ -216,7 +216,18 @@ def _git_written(words: list[str]) -> list[str]:
     folders += [value for option, _, value in (word.partition("=") for word in words[:at]) if option in _GIT_FOLDERS]
     operands = [word for word in words[at + 1 :] if not word.startswith("-")]
     made = operands[1:] if task == "clone" else operands if task in {"init", "worktree"} else []
+    made += _config_files(words[at + 1 :]) if task == "config" else []
     return [] if task in GIT_READERS else [*folders, *made]
+
+
+def _config_files(words: list[str]) -> Iterator[str]:
+    """Yield the files that `git config` works on; reading one counts as writing it."""
+    for word, following in zip(words, [*words[1:], ""], strict=True):
+        option, given, value = word.partition("=")
+        if word == "-f" or (option.startswith("--fil") and "--file".startswith(option)):
+            yield value if given else following
+        elif word.startswith("-f"):
+            yield word[2:]
 
 
 def _found_and_changed(words: list[str]) -> list[str]:

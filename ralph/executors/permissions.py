@@ -9,7 +9,8 @@ Modes:
 workspace
     The default. Everything is allowed except: writing outside the workspace and the folder for temporary files (agents
     and compilers need that one); pushing with git; reading and writing credential stores, wherever they lie in the home
-    folder; the cloud's metadata service; and what only the user could confirm.
+    folder; the cloud's metadata service; what works outside of the session, such as crontab; and what only the user
+    could confirm.
 approve-all
     Everything is allowed. Patterns to deny still hold.
 read-only
@@ -54,18 +55,31 @@ DENIED_COMMANDS = (
     "shell(git lfs push)",
     "shell(git svn dcommit)",
     "shell(git credential*)",
+    "shell(git config --global)",
+    "shell(git config --system)",
     "shell(gh auth)",
     "shell(secret-tool)",
     "shell(security *-password)",
     "shell(security dump-keychain)",
+    "shell(at)",
+    "shell(batch)",
+    "shell(crontab)",
+    "shell(launchctl)",
+    "shell(loginctl enable-linger)",
+    "shell(systemctl --user)",
+    "shell(systemd-run)",
 )
 """The shell commands that are denied in the modes "workspace" and "read-only"."""
+
+_DENIED_OPTIONS = {("git", "config"): ("--global", "--system"), ("systemctl",): ("--user",)}
+"""Options that are denied wherever they stand, also shortened."""
 
 CREDENTIALS = (
     *(".ssh", ".aws", ".azure", ".gnupg", ".kube", ".netrc", ".npmrc", ".pypirc", ".git-credentials", ".vault-token"),
     *(".config/gh", ".config/gcloud", ".config/git/credentials", ".config/github-copilot", ".config/op"),
     *(".docker/config.json", ".cargo/credentials", ".cargo/credentials.toml", ".gem/credentials", ".password-store"),
     *(".local/share/keyrings", ".copilot/config.json", "Library/Keychains", ".terraform.d/credentials.tfrc.json"),
+    *(".pgpass", ".my.cnf", ".claude", ".claude.json", ".codex"),
 )
 """Paths in the home folder that may not be read or written in the modes "workspace" and "read-only"."""
 
@@ -236,19 +250,31 @@ def _generally(access: Access, where: _Where) -> str:
 
 
 def _command_objection(access: Access, where: _Where) -> str:
-    for text in DENIED_COMMANDS:
-        if Pattern.parse(text).matches(access, where):
-            return f"{_bounded(access.said)!r} is not allowed here: only the user pushes and handles credentials."
+    if _has_denied_option(access.words) or any(Pattern.parse(text).matches(access, where) for text in DENIED_COMMANDS):
+        only = "only the user pushes, handles credentials, and sets up what works outside of this session"
+        return f"{_bounded(access.said)!r} is not allowed here: {only}."
     return ""
+
+
+def _has_denied_option(words: tuple[str, ...]) -> bool:
+    return any(
+        words[: len(begins)] == begins and len(word) > 3 and option.startswith(word)
+        for begins, options in _DENIED_OPTIONS.items()
+        for word in words[len(begins) :]
+        for option in options
+    )
 
 
 def _credential_objection(access: Access, where: _Where) -> str:
     path = access.path
     if path is None:
         return ""
-    lowered = Path(str(path).lower())
-    stores = (Path(str(where.home / store).lower()) for store in CREDENTIALS)
-    named = _CREDENTIAL_NAMES & set(lowered.parts) and not path.is_relative_to(where.workspace)
+    lowered, workspace = Path(str(path).lower()), Path(str(where.workspace).lower())
+    inside = path.is_relative_to(where.workspace)
+    stores = [Path(str(where.home / store).lower()) for store in CREDENTIALS]
+    if inside:  # an agent's own folder for worktrees may lie beside its credentials
+        stores = [store for store in stores if not workspace.is_relative_to(store)]
+    named = _CREDENTIAL_NAMES & set(lowered.parts) and not inside
     if named or any(lowered.is_relative_to(store) for store in stores):
         return f"{_bounded(access.said)!r} holds credentials, which are out of bounds."
     return ""

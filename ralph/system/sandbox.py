@@ -1,6 +1,7 @@
 """Confinement of the agent and the verifiers: their environment variables, and bubblewrap where the kernel allows it.
 
-Variables with secret names are not passed on unless the program needs them: an unattended agent has no business with
+Variables with secret names, or ones that lead to a secret (SSH_AUTH_SOCK, addresses with a password), are not passed on
+unless the program needs them: an unattended agent has no business with
 them, and what it prints ends up in a model's context. In a strict list only the named ones are passed on, with what no
 program can do without.
 
@@ -22,6 +23,7 @@ from pydantic import AfterValidator, BaseModel, Field, field_validator
 from ralph.errors import UsageError
 from ralph.system.declarations import AGENT, Flag
 from ralph.system.secrets import is_secret_name
+from ralph.system.text import pattern
 
 ESSENTIAL = (
     *("PATH", "HOME", "USER", "LOGNAME", "SHELL", "PWD", "TERM", "TZ", "LANG", "LANGUAGE", "LC_*"),
@@ -30,8 +32,11 @@ ESSENTIAL = (
 )
 """Given in any case; `*` matches anything."""
 
-_OWN = ("RALPH_STORE", "RALPH_PLUGINS__*")
-"""Not secret by their names, but addresses that may hold a password; only Ralph needs them."""
+_WITHHELD = pattern(r"RALPH_STORE|RALPH_PLUGINS__.*|.*AUTH(?!ORS?(?![A-Z])).*|.*DATABASE_URL|.*ASKPASS")
+"""Variables with values that are no secrets themselves, or not always, but lead to one."""
+
+_PASSWORD_WITHIN = pattern(r"://[^/?#\s@]*:[^/?#\s@]+@")
+"""An address with a password; only those of proxies are passed on."""
 
 
 def _require_names(text: str) -> str:
@@ -82,12 +87,17 @@ class Variables(BaseModel, frozen=True, extra="forbid", defer_build=True):
             environ: the variables.
             needed: the names of those without which the program cannot work, a login's for example.
         """
-        return {name: value for name, value in environ.items() if name in needed or self._passes(name)}
+        return {name: value for name, value in environ.items() if name in needed or self._passes(name, value)}
 
-    def _passes(self, name: str) -> bool:
+    def _passes(self, name: str, value: str) -> bool:
         if self.only is not None:
             return _any(name, ESSENTIAL) or _any(name, self.only) or _any(name, self.keep)
-        return _any(name, self.keep) or not (_any(name, _OWN) or is_secret_name(name))
+        return _any(name, self.keep) or not (is_secret_name(name) or _leads_to_secret(name.upper(), value))
+
+
+def _leads_to_secret(name: str, value: str) -> bool:
+    held = _PASSWORD_WITHIN.search(value) and not name.endswith("_PROXY")
+    return bool(held or _WITHHELD.fullmatch(name))
 
 
 def _any(name: str, patterns: Collection[str]) -> bool:

@@ -36,6 +36,8 @@ ORDINARY_WORK = [
     "find . -name '*.pyc' -delete; python - <<EOF\nprint(1)\nEOF",
     "find /usr/include -name '*.h' -exec grep -l x {} + | sort -o found; find -delete",
     "git -C sub commit -m x; git -C /srv/other log; git -C /srv/work add -A; git -c user.name=x commit",
+    "git config user.name x && git config --local --get user.name; systemctl status x",
+    "git config -f sub/.gitmodules a.b c",
     "git clone --depth 1 https://example.com/x sub; git clone /srv/other; git init new; git worktree add tree main",
     "",
 ]
@@ -133,6 +135,9 @@ CREDENTIAL_STORES = [
     "KEY=~/.ssh/id_rsa; cat $KEY",
     "echo x >> ~/.ssh/authorized_keys",
     "cat /etc/shadow",
+    "cat ~/.pgpass",
+    "cat ~/.claude/.credentials.json ~/.claude.json",
+    "cat ~/.codex/auth.json",
 ]
 
 
@@ -142,9 +147,38 @@ def test_credential_stores_are_out_of_bounds(subtests: pytest.Subtests) -> None:
             assert "credentials" in denied(command)
 
 
-@pytest.mark.parametrize("command", ["gh auth token", "git credential fill", "security dump-keychain"])
-def test_programs_that_hand_out_credentials_are_denied(command: str) -> None:
-    assert "credentials" in denied(command)
+OUTSIDE_OF_THE_SESSION = [
+    "gh auth token",
+    "git credential fill",
+    "security dump-keychain",
+    "git config --global alias.x '!sh'",
+    "git config alias.x y --global",
+    "git config set --glob alias.x y",
+    "git -C . config --system -l",
+    "crontab evil.txt",
+    "(crontab -l; echo '* * * * * sh') | crontab -",
+    "systemctl --user enable evil.service",
+    "systemctl start evil.timer --user",
+    "systemctl --us daemon-reload",
+    "systemd-run --user sh",
+    "echo sh | at now",
+    "loginctl enable-linger",
+    "launchctl load evil.plist",
+]
+
+
+def test_what_works_outside_of_the_session_is_denied(subtests: pytest.Subtests) -> None:
+    for command in OUTSIDE_OF_THE_SESSION:
+        with subtests.test(command=command):
+            assert "credentials" in denied(command)
+            assert denied(command, PermissionPolicy(mode="approve-all")) == ""
+    assert denied("git config --global user.name x", PermissionPolicy(allow=("shell(git config)",))) == ""
+
+
+def test_a_workspace_beside_credentials_can_be_worked_in() -> None:
+    workspace = HOME / ".codex" / "worktrees" / "a"
+    assert denied("cat README.md ./src/a.py", workspace=workspace) == ""
+    assert "credentials" in denied("cat ../../auth.json", workspace=workspace)
 
 
 WRITES_OUTSIDE = [
@@ -183,6 +217,9 @@ WRITES_OUTSIDE = [
     "git worktree add -b x ../x",
     "git archive -o /opt/x HEAD",
     "git diff --output=/opt/x",
+    "git config -f ~/.gitconfig alias.x '!sh'",
+    "git config --file=../x a.b c",
+    "git config -f../x a.b c",
 ]
 
 

@@ -20,6 +20,34 @@ ENVIRON = {
     "RALPH_PLUGINS__NOTIFY__URLS": "discord://6/7",
     "GH_TOKEN": "5",
 }
+LEADING = {
+    "SSH_AUTH_SOCK": "/tmp/agent.1",
+    "NPM_CONFIG__AUTH": "dXNlcjpwdw==",
+    "DOCKER_AUTH_CONFIG": "{}",
+    "OAUTH2_CLIENT": "x",
+    "XAUTHORITY": "/run/x",
+    "BASIC_AUTHORIZATION": "x",
+    "DATABASE_URL": "sqlite:///x.db",
+    "TEST_DATABASE_URL": "postgres://host/db",
+    "GIT_ASKPASS": "/usr/bin/helper",
+    "CACHE": "redis://:pw@host:6379/0",
+    "AMQP_URL": "amqp://me:pw@host/",
+}
+HARMLESS = {
+    "GIT_AUTHOR_NAME": "me",
+    "AUTHOR": "me",
+    "PACKAGE_AUTHORS": "me, you",
+    "HTTPS_PROXY": "http://me:pw@proxy:3128",
+    "REDIS_URL": "redis://localhost:6379/0",
+    "DOCS": "https://example.com/a:b@c",
+}
+
+
+def test_what_leads_to_a_secret_is_passed_on_only_if_it_is_named():
+    assert Variables().of({**LEADING, **HARMLESS}) == HARMLESS
+    assert Variables(keep=("*",)).of(LEADING) == LEADING
+    assert Variables(only=("SSH_AUTH_SOCK",)).of(LEADING) == {"SSH_AUTH_SOCK": "/tmp/agent.1"}
+    assert set(Variables().of(LEADING, {"DATABASE_URL"})) == {"DATABASE_URL"}
 
 
 def test_what_looks_secret_is_not_passed_on():
