@@ -22,7 +22,7 @@ Patterns are added by `deny` (asked first) and `allow` (overrides the mode, not 
 |---|---|
 | `shell` | any shell command; likewise `write`, `read`, `url`, `mcp`, `custom-tool` … |
 | `shell(git push)` | a command whose words begin so, git's own options left out; `*` in a word matches anything |
-| `write(docs)`, `read(~/.ssh)` | a file, or all in a folder; relative to the workspace; `*` matches slashes too |
+| `write(docs/*.md)`, `read(~/.ssh)` | files, or all in folders, as in `.gitignore`; `/` is the disk's top |
 | `url(example.com)` | a host and its sub-domains |
 | `mcp(server)`, `mcp(server/tool)`, `custom-tool(name)` | all tools of a server, or one; a tool of ours |
 
@@ -30,7 +30,6 @@ Every simple command of a shell text must pass, including those in substitutions
 file that its redirections and its words name, and every host in its URLs.
 """
 
-import os
 import re
 import tempfile
 from collections.abc import Callable
@@ -45,6 +44,7 @@ from pydantic import BaseModel
 from ralph.errors import UnknownNameError, UsageError
 from ralph.executors.accesses import GIT_READERS, Access, PermissionRequest, accesses
 from ralph.executors.shell_text import UnreadableScriptError
+from ralph.system.patterns import is_literal, path_matcher
 from ralph.types import evolve
 from ralph.types.choices import PermissionMode
 
@@ -223,9 +223,16 @@ class Pattern:
 
     def _covers(self, path: Path, where: _Where) -> bool:
         argument = self.argument or ""
-        base = where.home / argument[2:] if argument.startswith("~/") else where.workspace / argument
-        pattern = os.path.normpath(base) if "*" in argument else str(base.resolve())
-        return fnmatchcase(str(path), pattern) or fnmatchcase(str(path), f"{pattern}/*")
+        folder, pattern = where.workspace, argument
+        if argument.startswith(("~/", "/")):
+            folder = where.home if argument.startswith("~") else Path("/")
+            pattern = argument.removeprefix("~")
+        while pattern.startswith(("./", "../")):
+            step, pattern = pattern.split("/", 1)
+            folder, pattern = (folder.parent if step == ".." else folder), pattern if "/" in pattern else f"/{pattern}"
+        if is_literal(pattern) and path.is_relative_to((folder / pattern.strip("/")).resolve()):
+            return True
+        return path.is_relative_to(folder) and path_matcher([pattern])(str(path.relative_to(folder)))
 
 
 def _begins(words: tuple[str, ...], pattern: list[str]) -> bool:

@@ -89,6 +89,7 @@ class Workspace:
     on_progress: ScanProgress | None = None
     checkpoints: Checkpoints | None = None
     protection: Protection | None = None
+    _guarded = False
 
     def __init__(self, path: Path, *, state_dir: Path | None = None) -> None:
         self.path = path
@@ -179,14 +180,21 @@ class Workspace:
         return CommitResult(message="The changes are not committed: the workspace is not under git.")
 
     async def guard(self, run_id: str) -> str:
-        """Record the protected paths before an iteration. Returns why that failed, or the empty string."""
+        """Record the protected paths before an iteration.
+
+        Returns why that failed or, the first time, the user's patterns that match nothing; else the empty string.
+        """
         if self.protection is None:
             return ""
         try:
             await anyio.to_thread.run_sync(self.protection.remember, run_id)
         except OSError as error:
             return f"The protected paths could not be recorded: {error.strerror or error}."
-        return ""
+        if self._guarded:
+            return ""
+        self._guarded = True
+        unmatched = " or ".join(map(repr, self.protection.without_match()))
+        return f"Nothing matches {unmatched} yet, so --protect restores nothing there." if unmatched else ""
 
     async def unguard(self) -> None:
         """Discard the record of `guard`: from now on the user may change these paths."""

@@ -15,12 +15,14 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from itertools import takewhile
 from pathlib import Path
 from typing import NamedTuple
 
 from ralph.settings.sources import project_settings
 from ralph.system.files import read_regular
-from ralph.workspace.scan import Noise, glob_matcher
+from ralph.system.patterns import is_literal, path_matcher
+from ralph.workspace.scan import Noise
 
 LARGEST = 4 * 1024 * 1024
 """Bytes of the largest file that can be restored; a change of a larger one is only reported."""
@@ -74,7 +76,7 @@ class Protection:
     Args:
         workspace: its folder.
         own: further paths, absolute; a folder stands for everything in it.
-        globs: the user's additions, relative to the workspace, as in `Noise`.
+        patterns: the user's additions; see `ralph.system.patterns`.
         memory: the folder for the record and for files that are moved away.
         but: exceptions.
     """
@@ -83,7 +85,7 @@ class Protection:
         self,
         workspace: Path,
         own: Sequence[Path],
-        globs: Iterable[str],
+        patterns: Iterable[str],
         memory: Path,
         *,
         but: Sequence[Path] = (),
@@ -92,7 +94,8 @@ class Protection:
         self._project = str(workspace / "pyproject.toml")
         self._own = tuple(own)
         self._but = frozenset(map(str, but))
-        self._globs = tuple(glob for glob in globs if glob.strip("/"))
+        self._patterns = tuple(patterns)
+        self._protected = path_matcher(self._patterns)
         self._noise = Noise()
         self._memory = memory
         self._kept: dict[str, _Kept] = {}
@@ -112,6 +115,12 @@ class Protection:
             new.write_text(text)
             new.replace(self._memory / "protected.json")
             self._written = text
+
+    def without_match(self) -> list[str]:
+        """Return the user's patterns that no existing file matches."""
+        names = [path.removeprefix(f"{self._workspace}/") for path in self._kept]
+        found = ((each, path_matcher([each])) for each in self._patterns if not each.startswith("!"))
+        return [pattern for pattern, matches in found if not any(map(matches, names))]
 
     def forget(self) -> None:
         """Discard the record."""
@@ -190,12 +199,10 @@ class Protection:
     def _paths(self) -> Iterator[str]:
         for own in (*self._own, self._workspace / "ralph.toml", Path(self._project)):
             yield from (path for path in _below(str(own)) if path not in self._but)
-        if self._globs:
-            protected = glob_matcher(self._globs)
-            top = f"{self._workspace}/"
-            for start in sorted({_start(glob) for glob in self._globs}):
-                below = _below(f"{top}{start}".rstrip("/"), skip=lambda path: self._noise(f"{path.removeprefix(top)}/"))
-                yield from (path for path in below if protected(path.removeprefix(top)) and not _is_folder(path))
+        top = f"{self._workspace}/"
+        for start in sorted({_start(pattern) for pattern in self._patterns if not pattern.startswith("!")}):
+            below = _below(f"{top}{start}".rstrip("/"), skip=lambda path: self._noise(f"{path.removeprefix(top)}/"))
+            yield from (path for path in below if self._protected(path.removeprefix(top)) and not _is_folder(path))
 
     def _remembered(self, run_id: str) -> dict[str, _Kept]:
         """Return the record of an earlier process of the run; empty if it cannot be read."""
@@ -243,11 +250,11 @@ def _settings_in(kept: _Kept | None) -> object:
     return project_settings(kept.content)
 
 
-def _start(glob: str) -> str:
-    """Return the folder that contains all of a glob's matches; empty for the workspace."""
-    parts = glob.strip("/").split("/")
-    plain = next((number for number, part in enumerate(parts) if set(part) & set("*?")), len(parts))
-    return "/".join(parts[:plain]) if "/" in glob.rstrip("/") else ""
+def _start(pattern: str) -> str:
+    """Return the folder that contains all of a pattern's matches; empty for the workspace."""
+    if "/" not in pattern.rstrip("/"):
+        return ""
+    return "/".join(takewhile(is_literal, pattern.strip("/").split("/")))
 
 
 def _content(path: str, there: os.stat_result, budget: int) -> bytes | None:

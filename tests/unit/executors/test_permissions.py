@@ -319,13 +319,24 @@ def test_read_only_and_other_tools() -> None:
 
 def test_patterns_deny_first_then_allow_then_the_mode() -> None:
     policy = PermissionPolicy(
-        allow=("shell(git push)", "write(/srv/shared)", "write(../docs/*.md)"),
-        deny=("shell(rm -rf*)", "write(.github)", "url(example.com)", "mcp(files)", "read(secrets)"),
+        allow=("shell(git push)", "write(/srv/shared)", "write(../docs/**/*.md)"),
+        deny=(
+            "shell(rm -rf*)",
+            "write(.github)",
+            "write(tests/**/test_*.py)",
+            "url(example.com)",
+            "mcp(files)",
+            "read(secrets)",
+        ),
     )
     assert denied("git push origin main", policy) == ""
     assert denied("touch /srv/shared/a", policy) == ""
     assert denied("touch ../docs/a/b.md", policy) == ""
+    assert denied("touch ../docs/b.md", policy) == ""
     assert denied("touch ../docs/a", policy)
+    for name in ("tests/test_a.py", "tests/deep/down/test_a.py"):
+        assert "write(tests/**/test_*.py)" in denied(f"echo x > {name}", policy), name
+    assert denied("echo x > tests/a.py", policy) == ""
     assert "shell(rm -rf*)" in denied("cd x && rm -rf y", policy)
     assert denied("rm y", policy) == ""
     assert "write(.github)" in denied("echo a > .github/workflows/ci.yml", policy)

@@ -218,3 +218,23 @@ async def test_links_in_a_circle_and_a_folder_in_a_files_place_harm_nobody(
     assert (await workspace.restore_protected("run-1")).left == ()
     assert (repo.path / ".git/hooks/pre-commit").read_text() == "#!/bin/sh\n"
     assert repo.git("status", "--porcelain") == "?? hooks-before/"
+
+
+async def test_patterns_mean_what_git_means_and_those_without_a_match_are_reported(
+    repo: Repository, tmp_path: Path
+) -> None:
+    kept = {"tests/test_a.py": "assert a\n", "tests/deep/test_b.py": "assert b\n", "a b/[x].lock": "1\n"}
+    for name, text in kept.items():
+        repo.write(name, text)
+    free = repo.write("tests/scratch/test_c.py", "assert c\n")
+    patterns = ("tests/**/test_*.py", "!tests/scratch/*", "*.lock", "test/*.py", "golden/")
+    workspace = opened(repo.path, tmp_path, *patterns)
+    problem = await workspace.guard("run-1")
+    assert problem == "Nothing matches 'test/*.py' or 'golden/' yet, so --protect restores nothing there."
+    assert await workspace.guard("run-1") == "", "it is reported once"
+    for name in (*kept, "tests/scratch/test_c.py", "tests/new/test_d.py"):
+        repo.write(name, "pass\n")
+    restored = await workspace.restore_protected("run-1")
+    assert restored.restored == tuple(sorted([*kept, "tests/new/test_d.py"]))
+    assert {name: (repo.path / name).read_text() for name in kept} == kept
+    assert free.read_text() == "pass\n"

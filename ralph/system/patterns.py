@@ -1,0 +1,61 @@
+"""Patterns of paths, with the meaning that they have in `.gitignore`: one matcher for whatever has patterns.
+
+`*` and `?` stop at a slash, and `**` does not. A pattern with a slash before its end starts from the folder; any other
+one matches at any depth. One that ends in a slash matches folders. What matches a folder matches everything in it. A
+later pattern that begins with `!` takes paths out again.
+"""
+
+from collections.abc import Callable, Iterable
+from functools import lru_cache
+from typing import AnyStr
+
+from pathspec import GitIgnoreSpec
+from pathspec.patterns.gitignore.spec import GitIgnoreSpecPattern
+
+_REMEMBERED = 65_536
+_PARTS = {"\1": "[^/]*", "\2": "[^/]", "\3": "(?:.+/)?", "\4": "(?:/.+)?", "\5": "(?P<ps_d>/)"}
+"""One character for each part of pathspec's expressions that has a slash in it."""
+
+
+def path_matcher(patterns: Iterable[str]) -> Callable[[str], bool]:
+    """Return a function that says whether a path matches; a folder's path ends in a slash."""
+    return lru_cache(_REMEMBERED)(GitIgnoreSpec.from_lines(patterns, _Linear, backend="simple").match_file)
+
+
+def is_literal(pattern: str) -> bool:
+    """Return whether a pattern has nothing but the names of one path."""
+    return not set(pattern) & set("*?[\\!#")
+
+
+class _Linear(GitIgnoreSpecPattern):
+    """Pattern that is never slow, whatever the path, and that knows of names with line breaks."""
+
+    @classmethod
+    def pattern_to_regex(cls, pattern: AnyStr) -> tuple[AnyStr | None, bool | None]:
+        regex, include = super().pattern_to_regex(pattern)
+        if not isinstance(regex, str):
+            return regex, include
+        return (None, None) if set(regex) & set(_PARTS) else (_atomic(regex), include)
+
+
+def _atomic(regex: str) -> str:
+    """Return the expression without backtracking over more than its last wildcard.
+
+    For a wildcard before another one, the first match of the part between them is as good as any later one.
+    """
+    for short, part in _PARTS.items():
+        regex = regex.replace(part, short)
+    regex = "/".join(map(_atomic_stars, regex.split("/")))
+    *before, last = regex.replace("\4", "\0\4").split("\0")
+    lazy = [part.replace("\3", "(?:.+?/)??").replace("\4", "(?:/.+?)??") for part in before]
+    regex = "".join((*(f"(?>{part}(?=/))" for part in lazy), last))
+    for short, part in _PARTS.items():
+        regex = regex.replace(short, part)
+    return f"(?s){regex}".replace("|$)", r"|\Z)")
+
+
+def _atomic_stars(segment: str) -> str:
+    first, *rest = segment.split("\1")
+    if not rest:
+        return first
+    return "".join((first, *(f"(?>\1?{part})" for part in rest[:-1]), "\1", rest[-1]))
