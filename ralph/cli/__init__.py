@@ -6,9 +6,10 @@
 import atexit
 import gc
 import os
+import signal
 import sys
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from io import TextIOWrapper
 from typing import NoReturn, TextIO, cast
 
@@ -22,6 +23,10 @@ def main() -> NoReturn:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors=_encoding_errors(stream.encoding))
+    for number in (signal.SIGTERM, getattr(signal, "SIGHUP", signal.SIGTERM)):
+        if signal.getsignal(number) == signal.SIG_DFL:
+            with suppress(ValueError):  # outside of the main thread
+                signal.signal(number, _terminate)
     with _printable_streams():
         code = _exit_code(sys.argv[1:])
         try:
@@ -60,26 +65,46 @@ def _open_closed_streams() -> None:
             setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: PTH123, SIM115 - stays open
 
 
+class _Terminated(KeyboardInterrupt):
+    """A signal that would have killed the program before its run watches for signals."""
+
+
+def _terminate(number: int, _frame: object) -> NoReturn:
+    signal.signal(number, signal.SIG_DFL)  # the second one kills
+    raise _Terminated(number)
+
+
 def _exit_code(arguments: list[str]) -> int:
+    from ralph.cli.json_stream import end_stream
+
+    code, problem = _called(arguments)
+    end_stream(arguments, code, problem)
+    return code
+
+
+def _called(arguments: list[str]) -> tuple[int, str]:
+    """Call the command; return its exit code, and the problem that was reported if it raised."""
     from ralph.errors import RalphError
 
     try:
         code = _call(arguments)
         sys.stdout.flush()  # a full disk must be reported
-        return code
+        return code, ""
     except RalphError as error:
         from ralph.cli.error_messages import complain, with_store
 
-        return complain(with_store(str(error), arguments), error.exit_code)
+        said = with_store(str(error), arguments)
+        return complain(said, error.exit_code), said
     except BrokenPipeError:
         _discard_output()  # the reader, such as `| head`, has read enough
-        return 0
-    except KeyboardInterrupt:
-        return 130
+        return 0, ""
+    except KeyboardInterrupt as error:
+        number = error.args[0] if isinstance(error, _Terminated) else signal.SIGINT
+        return 128 + number, signal.Signals(number).name
     except Exception as error:  # noqa: BLE001 - every fault is reported in one paragraph
         from ralph.cli.error_messages import report_fault
 
-        return report_fault(error)
+        return report_fault(error), f"a fault in Ralph itself: {type(error).__name__}"
 
 
 def _call(arguments: list[str]) -> int:
@@ -95,7 +120,7 @@ def _call(arguments: list[str]) -> int:
     except typer.Exit as end:
         return end.exit_code
     except typer.Abort:
-        return 130
+        raise KeyboardInterrupt from None
     except typer.TyperException as error:
         from ralph.cli.error_messages import usage_message
 

@@ -101,14 +101,16 @@ def _show_completed(run: "RunRecord", folder: Path, flags: Mapping[str, object])
 def _show_end(run: "RunRecord", store: str | None, shown: "Display") -> None:
     import anyio
 
-    from ralph.records.events import RunFinished
+    from ralph.records.events import RunFinished, RunStarted
 
     async def whole() -> None:
         async with opened_store(store) as opened:
             last = await opened.last_seq(run.id)
-            async for event in opened.events(run.id, after=last - 1):
-                if isinstance(event, RunFinished):
-                    shown.show(event)
+            for seq in (1, last):
+                async for event in opened.events(run.id, after=seq - 1):
+                    if isinstance(event, RunStarted | RunFinished):
+                        shown.show(event)
+                    break
 
     anyio.run(whole)
 

@@ -182,10 +182,13 @@ def run_shown(
 
 def display_for(settings: "Settings", plugins: "Plugins", *, look_up: str) -> "Display":
     """Return the display that the settings name."""
+    from ralph.cli.json_stream import begin_stream
     from ralph.plugins import BuildContext
 
     context = BuildContext(look_up=look_up, endpoint=bool(settings.executor.base_url))
-    return plugins.display(settings.display, context)
+    shown = plugins.display(settings.display, context)
+    begin_stream(shown)
+    return shown
 
 
 def look_up(store: str | None) -> str:

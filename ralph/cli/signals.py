@@ -45,9 +45,9 @@ async def _listen(runner: "Runner", display: "Display", *, task_status: anyio.ab
         display.hurry("Ending the agent's turn and storing the output so far. A second signal ends it at once.")
         runner.cancel(signal.Signals(first).name)
         with anyio.move_on_after(_GRACE_SECONDS):
-            _die(await anext(signals))
+            _die(await anext(signals), display)
         display.note("It did not end in time and is killed. Output that is not in the store yet is lost.")
-        _die(first)
+        _die(first, display)
 
 
 def _signals() -> list[signal.Signals]:
@@ -56,7 +56,7 @@ def _signals() -> list[signal.Signals]:
     return [signal.SIGINT, signal.SIGTERM, *closed]
 
 
-def _die(number: int) -> NoReturn:
+def _die(number: int, display: "Display") -> NoReturn:
     import psutil
 
     from ralph.system.process_tree import started_here
@@ -65,6 +65,8 @@ def _die(number: int) -> NoReturn:
         for child in {*psutil.Process().children(recursive=True), *started_here()}:
             with suppress(psutil.Error):
                 child.kill()
+    name = signal.Signals(number).name
+    display.end("cancelled", f"{name}: it was killed before the run had ended", exit_code=128 + number)
     if sys.stderr.isatty():
         with suppress(OSError):
             os.write(sys.stderr.fileno(), _SHOW_CURSOR)

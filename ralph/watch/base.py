@@ -4,22 +4,40 @@ import errno
 import json
 import os
 import select
+import stat
 import sys
+from collections import deque
+from collections.abc import Mapping
 from contextlib import suppress
+from datetime import UTC, datetime
 from queue import SimpleQueue
 from threading import Thread
 from types import TracebackType
 from typing import Self, TextIO, cast
 
+from ralph.decision.outcomes import StopReason
 from ralph.hooks import Hooks
-from ralph.records.events import Diagnosed, Event, MessageReceived, MessageStreamed, ToolFinished, ToolStarted
+from ralph.records.events import (
+    Diagnosed,
+    Event,
+    IterationFinished,
+    MessageReceived,
+    MessageStreamed,
+    RunFinished,
+    ToolFinished,
+    ToolStarted,
+)
 from ralph.system.text import SPELT_OUT, PrintableStream
+from ralph.types.output import Usage
 
 DISK_FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 """The numbers of the errors that mean that a disk has no room left."""
 
 _MOST_UNREAD = 16 * 1024 * 1024
 _LAST_WAIT = 1.0
+_LINES_KEPT = 1_000
+"""Last lines that may make room for the very last one on a full disk."""
+
 _STEPS = {
     "wait": "another process is fetching the Copilot CLI",
     "download": "fetching the Copilot CLI",
@@ -45,9 +63,16 @@ class BackgroundWriter:
         self.encoding = getattr(stream, "encoding", None) or "utf-8"
         self.gone = False
         self.refused: OSError | None = None
+        self._last = b""
+        self._lengths = deque[int]([], _LINES_KEPT)
+        self._end = self._cut = 0
         self._waiting: SimpleQueue[bytes | None] = SimpleQueue()
         self._taken = self._written = 0
         self._thread: Thread | None = None
+
+    def keep_last(self, line: str) -> None:
+        """Name a line, before it is written, that a full disk must not cut off: it takes the place of lines before."""
+        self._last = line.encode(self.encoding, SPELT_OUT)
 
     def write(self, text: str) -> int:
         """Accept a text and return at once."""
@@ -76,7 +101,11 @@ class BackgroundWriter:
         if self._thread is not None:
             self._waiting.put(None)
             self._thread.join(within)
+            written = not self._thread.is_alive()
             self._thread = None
+            if written and self.refused and self._last:
+                with suppress(OSError):
+                    self._overwrite_end()
 
     def flush(self) -> None:
         """Do nothing: the thread writes as soon as the reader reads."""
@@ -85,13 +114,36 @@ class BackgroundWriter:
         """Return whether the stream is a terminal."""
         return self._stream.isatty()
 
+    def _overwrite_end(self) -> None:
+        """Put the last line in the place of as many whole lines as it needs, in a file that no one else has grown."""
+        descriptor, last, self._last = self._descriptor, self._last, b""
+        if descriptor is None or not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            return
+        if not 0 <= os.fstat(descriptor).st_size - self._end <= self._cut:
+            return
+        while True:
+            os.ftruncate(descriptor, self._end)
+            os.lseek(descriptor, self._end, os.SEEK_SET)
+            try:
+                _write(descriptor, last)
+                break
+            except OSError as error:
+                if error.errno not in DISK_FULL or len(self._lengths) < 2:
+                    raise
+                self._end -= self._lengths.pop()
+
     def _pump(self, descriptor: int) -> None:
+        with suppress(OSError):
+            self._end = os.lseek(descriptor, 0, os.SEEK_CUR)
         while (data := self._waiting.get()) is not None:
             if not self.gone:
                 try:
                     _write(descriptor, data)
+                    self._lengths.append(len(data))
+                    self._end += len(data)
                 except OSError as error:
                     self.refused = error if error.errno in DISK_FULL else None
+                    self._cut = len(data)
                     self.gone = True
             self._written += len(data)
 
@@ -171,6 +223,15 @@ class Display(Hooks):
         self._last_wait = _LAST_WAIT
         self.note(text)
 
+    def end(self, reason: StopReason, problem: str, *, exit_code: int) -> None:
+        """Show that the program ends, perhaps before a run began or before it ended.
+
+        Args:
+            reason: why the run has stopped.
+            problem: the message that standard error shows.
+            exit_code: of the program.
+        """
+
     async def on_event(self, event: Event) -> None:
         self.show(event)
 
@@ -189,14 +250,52 @@ class Display(Hooks):
 class JsonDisplay(Display):
     """Writes each event as one line of ASCII JSON, except pieces of messages. The last line is `run_finished`.
 
-    For a reader that is 16 MB behind, it also leaves out messages and tools: `seq` has a gap there.
+    Where no run can begin, the first line is a `usage_error`, with a message and the exit code. For a reader that is
+    16 MB behind, it also leaves out messages and tools: `seq` has a gap there.
     """
+
+    _run_id = ""
+    _ended = False
+    _iterations = 0
+    _usage = Usage()
 
     def show(self, event: Event) -> None:
         left_out = isinstance(event, MessageStreamed) or (
             self.out.full and isinstance(event, MessageReceived | ToolStarted | ToolFinished | Diagnosed)
         )
-        if not left_out:
-            fields = event.model_dump(mode="json")
-            front = {name: fields.pop(name) for name in ("type", "run_id", "seq", "at")}
-            self.out.write(f"{json.dumps({**front, **fields})}\n")
+        if left_out:
+            return
+        self._run_id, self._ended = event.run_id, isinstance(event, RunFinished)
+        if isinstance(event, IterationFinished):
+            self._iterations, self._usage = event.iteration, self._usage + event.usage
+        fields = event.model_dump(mode="json")
+        self._write({**{name: fields.pop(name) for name in ("type", "run_id", "seq", "at")}, **fields})
+
+    def end(self, reason: StopReason, problem: str, *, exit_code: int) -> None:
+        """Write what the stream lacks: the first line if no run began, and the last."""
+        if self._ended:
+            return
+        now = datetime.now(UTC)
+        if not self._run_id:
+            said = {"message": problem, "exit_code": exit_code}
+            self._write({"type": "usage_error", "run_id": "", "seq": 0, "at": now.isoformat(), **said})
+        self.show(
+            RunFinished(
+                run_id=self._run_id,
+                at=now,
+                stop_reason=reason,
+                verified=False,
+                detail=problem,
+                iterations=self._iterations,
+                executors={},
+                usage=self._usage,
+                duration=0.0,
+            )
+        )
+        self.out.close(_LAST_WAIT)
+
+    def _write(self, fields: Mapping[str, object]) -> None:
+        line = f"{json.dumps(fields)}\n"
+        if self._ended:
+            self.out.keep_last(line)
+        self.out.write(line)

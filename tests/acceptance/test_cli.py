@@ -104,7 +104,7 @@ def test_untrusted_settings_end_a_run_unless_trusted_and_none_takes_the_verifier
     (workspace / "ralph.toml").write_text("verify = ['test -f hello.txt']\n")
     with ModelServer(list(CREATES)) as server:
         refused = ralph("run", "Create hello.txt", *_to(server, workspace))
-        assert (refused.code, refused.stdout) == (2, "")
+        assert (refused.code, refused.events[0]["type"], refused.end["stop_reason"]) == (2, "usage_error", "error")
         assert "sets verify" in refused.stderr
         assert server.requests == ()
         assert ralph("run", "Create hello.txt", "--trust", *_to(server, workspace)).end["verified"] is True
