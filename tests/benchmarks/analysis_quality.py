@@ -105,9 +105,9 @@ def states(folder: Path) -> Iterator[Judged]:
 
 
 def stuck(folder: Path) -> Iterator[Judged]:
-    """Windows of replies; the last decides."""
+    """Windows of replies; the last decides. Of a window without replies only the errors are known."""
     for row in rows(folder / "stuck.jsonl"):
-        *earlier, last = row["outputs"]
+        *earlier, last = row["outputs"] or [""]
         question = Question(text=last, previous=tuple(earlier), errors=tuple(row["errors"]))
         yield row, row["label"] == "stuck", judge(question, AUTO).analysis.stuck.detected
 
