@@ -424,24 +424,14 @@ def _without_code(text: str, tail: str) -> str:
 
 def _repeated(pieces: Sequence[str]) -> Repetition | None:
     """Return the repetition among some words or characters."""
-    found = _exactly(pieces) or _nearly(pieces)
+    found = _rounds(pieces)
     if found is None or found.times < _TIMES or found.places < _SHARE * (len(pieces) - _PHRASE + 1):
         return None
     phrase = _joined(pieces[found.first : found.first + found.period])
     return Repetition(phrase, found.times) if sum(map(str.isalpha, phrase)) * 2 > len(phrase) else None
 
 
-def _exactly(pieces: Sequence[str]) -> _Rounds | None:
-    """Return the rounds of one phrase and nothing else. They follow from its period, so no piece has to be hashed."""
-    for period in range(1, _PHRASE + 1):
-        if pieces[period] == pieces[0] and pieces[period:] == pieces[:-period]:
-            whole, more = divmod(len(pieces) - _PHRASE + 1, period)
-            times = whole + (more > 0)
-            return _Rounds(0, period, times, whole * period + more if whole >= _TIMES else more * times)
-    return None
-
-
-def _nearly(pieces: Sequence[str]) -> _Rounds | None:
+def _rounds(pieces: Sequence[str]) -> _Rounds | None:
     """Return the rounds of the phrase that occurs most often."""
     if 2 * len(set(pieces)) > len(pieces):
         return None

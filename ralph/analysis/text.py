@@ -7,7 +7,7 @@ together, these two are read. Every step is linear in the length of the text, wh
 import re
 import sys
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain, islice
@@ -290,69 +290,7 @@ class PrefilteredPattern:
         return next(self.finditer(text), None)
 
 
-class WindowPattern:
-    """A regular expression that is searched only in a window around words that every match has.
-
-    For words that are rarer than the beginning of a match, such as a number.
-
-    Args:
-        words: every match has one of them.
-        expression: in the syntax of `re.VERBOSE`.
-        before, after: the characters of the window before and after the beginning of the word.
-        likely: a quick check whether a match may be around a word at a place of a text. Other places are not searched.
-    """
-
-    MOST = 100
-    """Places of each word that are searched."""
-
-    def __init__(
-        self, words: Sequence[str], expression: str, before: int, after: int, likely: Callable[[str, int], bool]
-    ) -> None:
-        self._words, self._likely = words, likely
-        self._pattern = pattern(expression, re.VERBOSE)
-        self._before, self._after = before, after
-
-    def finditer(self, text: str) -> Iterator[re.Match[str]]:
-        """Yield the matches around each word; one near two words comes twice."""
-        for word in self._words:
-            place = text.find(word)
-            for _ in range(self.MOST):
-                if place < 0:
-                    break
-                if self._likely(text, place):
-                    yield from self._pattern.finditer(text, max(0, place - self._before), place + self._after)
-                place = text.find(word, place + 1)
-
-    def search(self, text: str) -> re.Match[str] | None:
-        """Return the match that begins first, whichever word it is around."""
-        return min(self.finditer(text), key=re.Match[str].start, default=None)
-
-
-_TEN = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
-_CHINESE = "一二三四五六七八九十"
-_WORDS = (
-    {word: count for count, word in enumerate(_TEN, start=1)}
-    | {word: count for count, word in enumerate(_CHINESE, start=1)}
-    | {"both": 2, "兩": 2, "两": 2}
-)
-
 _DIGIT = pattern(r"\d")
-
-COUNT = rf"(?:\d{{1,6}}|{'|'.join(_TEN)}|both)"
-"""A number in lower case, as a part of an expression."""
-
-
-_COUNT_ENDS = (*_TEN, "both")
-
-
-def ends_with_count(word: str) -> bool:
-    """Return whether a word in lower case ends like a match of `COUNT`."""
-    return word[-1:].isdigit() or word.endswith(_COUNT_ENDS)
-
-
-def parse_count(said: str) -> int:
-    """Return the number of a match of `COUNT`, or of a Chinese digit."""
-    return _WORDS.get(said) or int(said)
 
 
 def has_digit(text: str) -> bool:

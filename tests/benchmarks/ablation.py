@@ -20,7 +20,7 @@ from importlib import import_module
 from pathlib import Path
 from pkgutil import walk_packages
 from types import CodeType, FunctionType
-from typing import Any, NamedTuple, get_args
+from typing import Any, NamedTuple, cast, get_args
 
 import analysis_quality as quality
 
@@ -29,7 +29,7 @@ from ralph.analysis import DETECTORS, lexicon, vocabulary
 from ralph.analysis.lexicon import Lexicon, Role
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "unit" / "analysis"))
-import test_cases as cases
+cases: Any = import_module("test_cases")
 
 PROCESSES = 2
 UNTOUCHED = ("lexicon", "vocabulary", "text", "result")
@@ -125,24 +125,21 @@ def lines_of(function: FunctionType) -> int:
 
 
 def roles(names: list[str]) -> Iterator[Part]:
-    for language in lexicon.LEXICONS:
-        lexicon.lexicon(language)
     for role in names or sorted(name for group in get_args(Role) for name in get_args(group) or (group,)):
-        tables = [table for each in lexicon.LEXICONS for table in tables_of(lexicon.lexicon(each))]
+        tables: list[Any] = [table for words in every_lexicon() for table in (words.words, words.claims)]
         forms = sum(len(forms) for table in tables for forms in table.get(role, {}).values())
         yield Part(f"{role} ({forms} forms)", 0, lambda each=role: forget(each))
 
 
-def tables_of(words: Lexicon) -> tuple[dict[str, Any], dict[str, Any]]:
-    return dict(words.words), dict(words.claims)
+def every_lexicon() -> list[Lexicon]:
+    return [lexicon.lexicon(language) for language in lexicon.LEXICONS]
 
 
 def forget(role: str) -> None:
     """Take a role out of every lexicon."""
-    for language in lexicon.LEXICONS:
-        words = lexicon.lexicon(language)
+    for words in every_lexicon():
         for table in (words.words, words.claims):
-            dict.pop(table, role, None)  # type: ignore[arg-type]  # a dict, though read-only by its type
+            cast("dict[str, Any]", table).pop(role, None)
     vocabulary.vocabulary.cache_clear()
 
 

@@ -11,7 +11,7 @@ from operator import itemgetter
 
 from ralph.analysis.lexicon import Role
 from ralph.analysis.metrics import CERTAINTY_STEP, LIKELY, SURE, UNSURE
-from ralph.analysis.result import AGAINST, VERY_HIGH, Reply, Signal
+from ralph.analysis.result import AGAINST, Reply, Signal
 from ralph.analysis.state import completion_signal
 from ralph.analysis.text import Reading, Span
 from ralph.analysis.vocabulary import Hit, Scope
@@ -202,23 +202,15 @@ def _is_idle(scope: Scope, hit: Hit) -> bool:
 
 
 _TAIL = 400  # most characters of a question, and between two things at the end of a reply
-_LIST = 2_000  # most characters of a list of options
 _SENTENCES = 4  # sentences before the last one in which a question may stand
 _MARKS = "?？"
-# A line of a list of options: an item, the rest of one, or nothing.
-_OPTION = pattern(r"[ \t]*(?:[-*+•]|\(?[a-z0-9]{1,2}[.):、])[ \t*_]|[ \t]*$|[ \t]{2,}")
 _LIST_ITEM = pattern(r"\s*(?:[-*+•]|\(?[a-z0-9]{1,2}[.):、])\s")
 _WHY = pattern(r"\W*(?:why|how come|what if|so what|¿?por qué|为什么|為什麼)\b")
-_WHICH = pattern(r"\b(?:which|welche[rs]?|cuál)\b|哪")
-_CHOICE = pattern(rf"{_WHICH.pattern}|\b(?:or|how|what do you mean|oder|wie|cómo|qué)\b|还是|還是|如何|怎么|怎樣")
-_SHALL_I = pattern(r"\b(?:shall|should|may|can) (?:i|we)\b|\b(?:soll ich|sollen wir|debo)\b|要不要我|需要我")
 # The beginning of a sentence about what follows from an answer.
 _IF_SO = pattern(
     r"\W*(?:(?:if (?:so|not|yes|no|it|they|that|this|there|we)|in that case|wenn (?:ja|nein|nicht|es)"
     r"|falls (?:ja|nein|nicht)|si (?:no|sí|es))\b|(?:如果)?(?:是的话|不是|可以的话|是的話|可以的話))"
 )
-# Asks about work after this one, not about a choice within it.
-_NEXT = pattern(r"\b(?:next|else|further|instead|als nächstes|sonst|ahora|después)\b|接下来|接下來|下一")
 # A reply with one of these signals may have answered the question at its beginning itself.
 _ANSWERING = ("work", "announcement", "verified", "test_run", "completion_keyword", "completion_claim")
 _PLEAS: frozenset[Role] = frozenset({"plea", "pleading"})
@@ -247,67 +239,31 @@ def _is_answered(reply: Reply, span: Span) -> bool:
 def _awaits(scope: Scope, act: Signal) -> bool:
     """Return True if an announcement waits for an answer: "Let me know and I'll go on", "If so, I'll …"."""
     before = scope.reading.sentence(act.start)[0], act.start
-    if _IF_SO.match(scope.reading.prose, before[0]) or scope.within("plea", before):
-        return True
-    conditions = scope.within("condition", before)
-    addressed = any(hit.name.endswith(" you") for hit in conditions)
-    return addressed or bool(conditions and scope.within("person", before))
+    return _IF_SO.match(scope.reading.prose, before[0]) is not None or bool(scope.within("plea", before))
 
 
 def _question(reply: Reply, *, finished: bool) -> Span | None:
     """Return the question to a user with which the reply ends.
 
-    A plea for the answer may follow it ("Please let me know."), or stand alone ("Please confirm that I may …"); so may
-    a list of options. If no work is reported, anything may follow in the same paragraph. After finished work only a
-    question whether to continue counts, or a choice if not all of the work is claimed. A heading asks nothing.
+    A plea for the answer may follow it ("Please let me know."), or stand alone ("Please confirm that I may …"), and
+    anything in the same paragraph. After finished work only a question whether to continue counts. A heading asks
+    nothing.
     """
     scope, reading = reply.scope, reply.reading
     end = _end(reading, len(reading.prose))
     last = _begin(reading, end), end
     span = _final_question(scope, last, finished=finished)
-    if span is None and (span := _with_options(scope, end, finished=finished)) and _is_choice(reading, span):
-        return span
     if span is None:
         for before in _sentences_before(reading, last):
             asks = _asks(reading, before) and _addresses_user(scope, before)
             if asks or (not finished and scope.within("pleading", before)):
                 span = before
                 break
-        if span and _reports_work(reply, span):
-            return None
     if span is None or reading.in_heading(span[0]):
         return None
-    if finished and (scope.within("offer", span) or not (scope.within("resume", span) or _chooses(reply, span))):
+    if finished and (scope.within("offer", span) or not scope.within("resume", span)):
         return None
     return span if reading.text[slice(*span)].strip() else None
-
-
-def _reports_work(reply: Reply, span: Span) -> bool:
-    """Return True if work is reported outside of a span, and not followed by the statement that nothing was changed."""
-    unchanged = reply.signals.first("unchanged")
-    if unchanged and unchanged.start >= span[1]:
-        return False
-    return any(not span[0] <= work.start < span[1] for work in reply.signals.of("work"))
-
-
-def _chooses(reply: Reply, span: Span) -> bool:
-    """Return True if a question lets the user choose how the task is done.
-
-    After a claim of all of it only "which" does; without a word of completion any question does that is not an offer.
-    """
-    asked = reply.reading.prose[slice(*span)]
-    if _NEXT.search(asked):
-        return False
-    claims = reply.signals.of("completion_claim", "completion_keyword")
-    if any(claim.weight >= VERY_HIGH for claim in claims):
-        return _WHICH.search(asked) is not None
-    return _CHOICE.search(asked) is not None or not (claims or _SHALL_I.search(asked))
-
-
-def _is_choice(reading: Reading, span: Span) -> bool:
-    """Return True if a question before a list is about its items, not about later work."""
-    asked = reading.prose[slice(*span)]
-    return not reading.in_heading(span[0]) and _CHOICE.search(asked) is not None and _NEXT.search(asked) is None
 
 
 def _final_question(scope: Scope, last: Span, *, finished: bool) -> Span | None:
@@ -351,26 +307,6 @@ def _sentences_before(reading: Reading, last: Span) -> Iterator[Span]:
             return
         begin = _begin(reading, end)
         yield begin, end
-
-
-def _with_options(scope: Scope, end: int, *, finished: bool) -> Span | None:
-    """Return the question right before the list with which the reply ends.
-
-    It has to address a user: a report may have questions as its own headings.
-    """
-    reading = scope.reading
-    start = max(0, end - _LIST)
-    lines = reading.prose[start:end].split("\n")
-    kept = len(lines)
-    while kept and _OPTION.match(lines[kept - 1]):
-        kept -= 1
-    if kept in (0, len(lines)):
-        return None
-    lead_end = _end(reading, start + sum(len(line) + 1 for line in lines[:kept]))
-    lead = _begin(reading, lead_end), lead_end
-    if _asks(reading, lead):
-        return lead if _addresses_user(scope, lead) else None
-    return lead if scope.within("pleading", lead) and not finished else None
 
 
 def _asks(reading: Reading, span: Span) -> bool:

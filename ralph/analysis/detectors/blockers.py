@@ -43,7 +43,6 @@ _CASE = pattern(
     r"\W{0,8}(?:(?:while|when|whenever|if|whoever|wenn|wer|si|cuando|quien)\b|如果|若|[当當](?![前时時天地]))"
 )
 _AT = ("on ", "in ", "from ")  # Words that say where the agent is; a negation before them is about that place.
-_REFUSING = frozenset({"refuse", "refuses"})
 _CANNOT = frozenset({"cannot", "can't", "unable to", "not able to", "not possible", "impossible", "isn't possible"})
 _SO = pattern(r"\b(?:so|therefore|instead|but) ")
 _CONTINUING = frozenset({"announcement", "unfinished", "open_end", "more_to_come", "question", "idle"})
@@ -149,8 +148,6 @@ def _bars(scope: Scope, span: Span) -> Iterator[Hit]:
 
 def _depends(scope: Scope, hit: Hit) -> bool:
     """Return True if what cannot be done depends on something: "can't start without …"."""
-    if hit.name in _REFUSING:
-        return False
     begin, end = scope.reading.sentence(hit.start)
     return _WITHOUT.search(scope.reading.prose, begin, min(end, hit.end + _REACH)) is not None
 
@@ -181,12 +178,10 @@ def _request(scope: Scope, ending: Span) -> Hit | None:
             condition = scope.before("condition", hit, 4)
             if condition is None or condition.name in _THEN:
                 return hit
-    for hit in scope.within("bidding", ending)[:_LOOKED_AT]:
-        if _opens(scope, hit):
-            return hit
+    bidding = (hit for hit in scope.within("bidding", ending)[:_LOOKED_AT] if _opens(scope, hit))
     dependent = (hit for hit in _unconditional(scope, "unable", ending) if _depends(scope, hit))
     waiting = (hit for hit in scope.within("onward", ending)[:_LOOKED_AT] if _waits_for_it(scope, hit))
-    return next(chain(dependent, waiting), None)
+    return next(chain(bidding, dependent, waiting), None)
 
 
 def _waits_for_it(scope: Scope, hit: Hit) -> bool:
@@ -220,15 +215,6 @@ _OPENING, _ENDING = 250, 300  # characters of the beginning and of the end of a 
 _BLOCKING: frozenset[Role] = frozenset({"blocked", "halted", "obstacle", "leave", "unable", "barred", "parting"})
 _ASKING: frozenset[Role] = frozenset({"demand", "hand", "bidding", "leave"})
 _ZERO = pattern(r"[\s*_:]{0,6}0(?!\w)")
-_LETTERS = pattern(r"\w+")
-_CLAUSE = pattern(r"[,;:]|\b(?:so|and|because|which)\b")
-_NEEDED: frozenset[Role] = frozenset({"demand", "obstacle", "lack"})
-_BY = pattern(r"[\s*_]{1,4}by\b")
-# These stop the work, whatever the subject.
-_STOPPED = frozenset((
-    *("can't proceed", "cannot proceed", "can't continue", "cannot continue", "unable to proceed"),
-    *("unable to continue",),
-))
 _END = pattern(r"[\s*_]{0,4}(?:[.:!,;(—–-]|\Z|(?<=\n))")
 
 
@@ -242,10 +228,8 @@ def detect_blockers(reply: Reply) -> Iterable[Signal]:
     halts = (hit for hit in ends_of(scope.of("halted"), _LOOKED_AT_EACH_END) if _is_standalone(scope, hit))
     stops = [hit for hit in (*ends_of(scope.of("blocked"), _LOOKED_AT_EACH_END), *halts) if _is_meant(scope, hit)]
     asked = reply.signals.first("question") is not None
-    openly = [] if asked else list(_stated_first(scope, announced=reply.signals.first("announcement") is not None))
-    finished = bool(stops or openly) and completion_signal(reply.signals).detected
+    finished = bool(stops) and completion_signal(reply.signals).detected
     firm = [hit for hit in stops if hit.start < edges[0] or (hit.end > edges[1] and not finished)]
-    firm = firm or ([] if finished else openly)
     if not firm and (stopped := _impasse(reply)):
         firm = [stopped]
     if firm:
@@ -259,24 +243,6 @@ def detect_blockers(reply: Reply) -> Iterable[Signal]:
     if obstacles and not continues:
         first = min(obstacles, key=lambda hit: hit.start)
         yield Signal.at(first, "obstacle", -20, "A user's permission or help is needed.", state="blocked")
-
-
-def _stated_first(scope: Scope, *, announced: bool) -> Iterator[Hit]:
-    """Yield what the first sentence cannot do while a user is asked to act, or what it is blocked by."""
-    prose = scope.reading.prose
-    begin = len(prose) - len(prose.lstrip(" \t\n#*_>-⛔❌⚠️"))
-    first = begin, scope.reading.sentence(begin)[1] if begin < len(prose) else begin
-    for hit in scope.within("halted", first)[:1]:
-        if _opens(scope, hit) and _BY.match(prose, hit.end):
-            yield hit
-    for hit in scope.within("obstacle", first)[:1]:
-        if hit.name in _STOPPED and _is_meant(scope, hit):
-            yield hit
-    if scope.has(_NEEDED) and not announced:
-        for hit in scope.within("unable", first)[:1]:
-            clause = _CLAUSE.split(prose[begin : hit.start])[-1]
-            if len(_LETTERS.findall(clause)) <= 1 and not scope.before("condition", hit, 4):
-                yield hit
 
 
 def _obstacles(scope: Scope, edges: tuple[int, int], *, asked: bool) -> Iterator[Hit]:

@@ -371,7 +371,6 @@ class _Achievements:
         scope = self._scope
         words = [*(scope.of("finished") if scope.has(_TELLING) else ()), *scope.of("achieve")]
         words += (hit for hit in scope.of("closed") if scope.before("passive", hit, 1))
-        words += (hit for hit in scope.of("changed") if self._is_own_success(hit))
         if self._objections.task.given:
             words += scope.of("work")
         for hit in relevant_hits(self._reply, {hit.start: hit for hit in words}.values()):
@@ -407,11 +406,6 @@ class _Achievements:
         scope = self._scope
         inside = scope.within("outright", (hit.start, hit.end))
         return bool(inside or scope.before("outright", hit, 1) or scope.after("outright", hit, 0))
-
-    def _is_own_success(self, hit: Hit) -> bool:
-        """Return True for "I've successfully added"; not "was successfully added"."""
-        success = self._scope.before("outright", hit, 0)
-        return success is not None and self._scope.before("agent", success, 0) is not None
 
     def _is_refuted(self, hit: Hit) -> bool:
         if hit in self._keywords:

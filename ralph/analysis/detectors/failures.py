@@ -18,7 +18,7 @@ from ralph.analysis.detectors.activity import ends_of
 from ralph.analysis.lexicon import Role
 from ralph.analysis.reset_time import ends_of_limit
 from ralph.analysis.result import Reply, Signal
-from ralph.analysis.text import Reading, Span
+from ralph.analysis.text import Span
 from ralph.analysis.vocabulary import Hit, Scope
 from ralph.status import StatusMissing
 from ralph.system.text import pattern
@@ -38,7 +38,7 @@ _EMPTY = pattern(
 _NUMBER = pattern(r"\s?#\d")
 _FAILING = pattern(r":?\s{0,2}[1-9]")  # makes "exit code" an error
 _EMPTY_MARKS = " \t\n*_-:."  # what an empty section may hold
-_SECTIONS, _READ = 20, 2000  # sections below a heading that are read, and characters of one
+_READ = 2000  # characters of a section that are read
 
 
 def detect_errors(reply: Reply) -> Iterable[Signal]:
@@ -82,32 +82,12 @@ def _is_absent(scope: Scope, hit: Hit) -> bool:
 
 def _has_content(scope: Scope, heading: Hit) -> bool:
     """Return True if the section under a heading says more than that there is nothing."""
-    begin, end = _section(scope.reading, heading.start)
-    content = scope.reading.prose[begin:end].strip(_EMPTY_MARKS)
+    begin, end = scope.reading.section(heading.start)
+    content = scope.reading.prose[begin : min(end, begin + _READ)].strip(_EMPTY_MARKS)
     if not content:
         return False
     start = scope.reading.prose.index(content, begin)
     return not any(hit.start == start for hit in scope.within("nothing", (start, start + 20)))
-
-
-def _section(reading: Reading, heading: int) -> Span:
-    """Return the first text under a heading, or under a heading below it."""
-    top = _depth(reading, heading)
-    begin, end = reading.section(heading)
-    for _ in range(_SECTIONS):
-        if reading.prose[begin : min(end, begin + _READ)].strip(_EMPTY_MARKS) or end == len(reading.prose):
-            break
-        if _depth(reading, end) <= top:
-            break
-        begin, end = reading.section(end)
-    return begin, min(end, begin + _READ)
-
-
-def _depth(reading: Reading, heading: int) -> int:
-    """Return the level of the heading around a position."""
-    begin = reading.sentence(heading)[0]
-    line = reading.prose[begin : begin + 12].strip()
-    return len(line) - len(line.lstrip("#"))
 
 
 _SHORT = 600  # most characters of a reply that is only a message

@@ -2,7 +2,6 @@
 
 | account | such as | counts |
 |---|---|---|
-| of the number that the task is about | "Coverage is at 94 % of branches", of at least 90 % | very high |
 | of the task | work on what the task's title names, and a check passes; or one sentence does both | very high |
 | of the task | an opening that reports work, in a reply of some length | very high |
 | of the task | a plain opening, and a check passes | high |
@@ -25,7 +24,6 @@ from typing import NamedTuple
 from ralph.analysis.detectors.activity import announcement_end
 from ralph.analysis.detectors.claims import is_stated
 from ralph.analysis.detectors.objections import Objections, is_check_verdict, task_of
-from ralph.analysis.detectors.progress import bound_of
 from ralph.analysis.lexicon import Role
 from ralph.analysis.result import AGAINST, HIGH, VERY_HIGH, Reply, Signal
 from ralph.analysis.state import classifier, completion_signal
@@ -197,7 +195,6 @@ _BRIEF = 40  # fewest characters of an answer to a task
 _GOES_ON = 30  # fewest characters after "Done." that describe the result
 _LEAD = 700  # characters in which a reply says what it is about
 _END = 300  # characters of the end, in which nothing is asked
-_THIRD = 1 / 3  # share of the title's words that belong to its number; the others say which number
 _OF_STATUS = ("exit_signal", "status_blocked")  # signals of the status block, not of words
 _SHARES: tuple[Role, ...] = ("part", "pieced", "following")
 _ALREADY = frozenset({"already", "already done", "in an earlier run"})  # words that say that it was done before
@@ -300,27 +297,9 @@ class _Account:
         return self._on_change() or self._as_final_message() or self._as_report()
 
     def _for_given_task(self) -> _Evidence | None:
-        """Return the account of a given task; None if the number that it asks for is missed."""
-        wanted = bound_of(self._reply.context.task)
-        number = wanted.find_in(self._reply.reading.lower, self._opening.sentence) if wanted else None
-        if number and not number[1]:
-            return None
-        evidence = self._target_met(number[0]) if number else None
-        evidence = evidence or self._on_task() or self._on_change() or self._as_final_message() or self._as_report()
+        """Return the account of a given task."""
+        evidence = self._on_task() or self._on_change() or self._as_final_message() or self._as_report()
         return evidence or (None if self._task.has_many_items else (self._on_no_need() or self._as_answer()))
-
-    def _target_met(self, met: Span) -> _Evidence | None:
-        """Return the opening that states the number that the task asks for: "Coverage is at 94 %"."""
-        if self._doubted or self._has_shares(_OF_ONE) or not self._ends_cleanly():
-            return None
-        if not self._task.is_named(self._reply.reading.lower[slice(*self._opening.sentence)], share=_THIRD):
-            return None
-        if self._scope.within("absence", (met[1], self._opening.sentence[1])):
-            return None
-        target = Hit("number", *met)
-        if self._objections.against(target, parts=False):
-            return None
-        return _Evidence(target, VERY_HIGH, "The task asks for that.")
 
     def _on_task(self) -> _Evidence | None:
         """Return what is reported about the task."""

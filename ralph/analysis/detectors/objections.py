@@ -3,7 +3,6 @@
 A task says what is a part and what is the whole, and which words of a reply only repeat it.
 """
 
-from collections.abc import Iterable
 from functools import lru_cache
 
 from ralph.analysis.detectors.activity import announcement_end, line_start
@@ -33,12 +32,7 @@ _NUMBERED = pattern(r"\b[a-z]{4,12}\s#?\d{1,4}(?:\.\d{1,3})?(?!\w)|[\u3400-\u9ff
 # A release in a title, which names no item of work: "Upgrade to Rails 7".
 _RELEASE = pattern(r"\b(?:to|auf|zu|a|nach) [a-z.]{2,20} \d{1,4}(?:\.\d{1,3})?(?!\w)|(?:升级到|升級到|迁移到|遷移到)")
 _HALF = 0.5
-# A percentage to reach.
-_GOAL = pattern(
-    r"(?:\b(?:to|least|reach|above|over|auf|mindestens|al menos)|>=?|≥|达到|至少|達到)\s{0,2}(\d{1,3})(?:\.\d)? ?[%％]"
-)
-_RANGE = pattern(r"(?<![\w-])([a-z]{1,10}-)\d{1,3} ?(?:to|through|–|bis|a|到|至) ?(?:[a-z]{1,10}-)?(\d{1,3})(?!\w)")
-_PIECE = pattern(r"(?<![\w-])[a-z]{1,10}-(\d{1,3})(?!\w)")
+_RANGE = pattern(r"(?<![\w-])[a-z]{1,10}-\d{1,3} ?(?:to|through|–|bis|a|到|至) ?(?:[a-z]{1,10}-)?\d{1,3}(?!\w)")
 # Work that is done item by item, one in each iteration.
 _MANY = pattern(
     r"\b(?:per (?:iteration|loop|run|pass|session|turn)|until (?:all|every)|one at a time|highest[- ]priority|stories:"
@@ -57,6 +51,7 @@ _SINGLE = pattern(
     r"\b(?:user story|as an? [a-z ]{3,40} i want|(?:this|the|next|one) (?:story|task|issue|ticket|item|bug))\b"
 )
 NUMBERS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
+
 ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth", "eleventh")
 # The number of things that a title is about.
 _ITEMS = pattern(
@@ -75,10 +70,9 @@ class Task:
 
     Attributes:
         given: False if there is no task, or none with a word.
-        target_percent: the percentage to reach; 0 if the task names none.
-        has_many_items: the work is done item by item, over several iterations.
         item_count, item_noun: of what, and how many, the title speaks; 0 and empty if it does not.
         is_preparation: the task itself prepares other work.
+        has_many_items: the work is done item by item, over several iterations.
         is_single_item: the task is one item of work by its name.
     """
 
@@ -91,24 +85,13 @@ class Task:
         self._title = _stems(title)
         self._kinds = set(map(_kind, self._names))
         self.given = bool(words)
-        self.target_percent = max((int(percent) for percent in _GOAL.findall(lower)), default=0)
-        found = _RANGE.search(lower)
-        self._range = (found[1], int(found[2])) if found else None
         self.has_many_items = _MANY.search(lower) is not None
         counts = {number_of(count): noun for count, noun in _ITEMS.findall(title)}
         self.item_count, self.item_noun = counts.popitem() if len(counts) == 1 else (0, "")
         self.is_preparation = _PREPARES.search(title) is not None
         names = any(_RELEASE.search(lower, 0, _TITLE) is None or IDENTIFIER.fullmatch(name) for name in self._names)
         named = names or _SINGLE.search(lower, 0, _TITLE) is not None
-        self.is_single_item = named and not (self.has_many_items or self._range or _SEVERAL.search(title))
-
-    def misses_last_item(self, text: str) -> bool:
-        """Return True if a text names items of the task's range ("S-1 to S-6"), but not the last one."""
-        if self._range is None:
-            return False
-        kind, last = self._range
-        numbers = [int(piece[1]) for piece in _PIECE.finditer(text) if piece[0].startswith(kind)]
-        return bool(numbers) and max(numbers) < last
+        self.is_single_item = named and not (self.has_many_items or _RANGE.search(lower) or _SEVERAL.search(title))
 
     def covers_all_items(self, text: str) -> bool:
         """Return True if a text speaks of all the things that the task counts: "all 60", "60 of 60"."""
@@ -132,10 +115,6 @@ class Task:
         if not self._kinds.isdisjoint(map(_kind, named)):
             return False
         return len(self._title & _stems(text)) >= max(1, share * len(self._title))
-
-    def title_has(self, words: Iterable[str]) -> bool:
-        """Return True if the title has one of the words."""
-        return not self._title.isdisjoint(_stems(" ".join(words)))
 
     def is_echoed(self, prose: str, span: Span) -> bool:
         """Return True if four words in a row that touch a span were copied from the task."""
@@ -327,12 +306,7 @@ class Objections:
     def _wanted(self, hit: Hit, begin: int) -> Hit | None:
         """Return the word in a label that makes what follows a wish: "Goal: …", "The task said: …"."""
         found = self.scope.within("wanted", (begin, hit.start))[:1]
-        if not found:
-            return None
-        label = self._prose[begin : hit.start].rpartition(":")[0]
-        if len(label) > _LABEL or self.scope.within("closed", (begin, begin + len(label))):
-            return None
-        return next((word for word in found if word.end <= begin + len(label)), None)
+        return found[0] if found and ":" in self._prose[found[0].end - 1 : hit.start] else None
 
     def _retraction(self, hit: Hit) -> Hit | None:
         """Return what retracts a word in its sentence, except in a description: "shows how many are left"."""
@@ -342,8 +316,6 @@ class Objections:
         sentence = self.scope.reading.sentence(taken.start)
         if self.scope.within("beyond", (taken.end, sentence[1])):
             return None
-        if not self.is_described(taken):
-            return taken
         words = (*self.scope.within("contrast", sentence)[:_TAKEN], *self.scope.within("qualifier", sentence)[:_TAKEN])
         return next((word for word in words if not (self.scope.negated(word, 2) or self.is_described(word))), None)
 
@@ -382,7 +354,7 @@ class Objections:
             return "It is about a part of the work."
         if part:
             return f"It is about a part of the work: “{part}”."
-        if counts and _FIRST.match(text) and not self.task.title_has(_FIRSTS):
+        if counts and _FIRST.match(text):
             return "It is about the first of several."
         if not counts or named:
             return ""
@@ -412,11 +384,8 @@ class Objections:
         return ""
 
     def _preparation(self, hit: Hit) -> Hit | None:
-        """Return the word for preparations: "The analysis is complete"; not "every item of the plan is complete"."""
-        found = self.scope.before("preparation", hit, 3)
-        if found and not (self.scope.before("all", found, 6) or self.scope.before("everything", found, 3)):
-            return found
-        return self.scope.after("preparation", hit, 1)
+        """Return the word for preparations: "The analysis is complete"."""
+        return self.scope.before("preparation", hit, 3) or self.scope.after("preparation", hit, 1)
 
 
 _COMMAND = pattern(r"\b(?:build|tests?|lint|tsc|checks?|compile|make|pytest|vet|clippy|mypy|ruff|eslint|verify)\b")

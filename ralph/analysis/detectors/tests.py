@@ -286,7 +286,7 @@ def _last_report(lower: str) -> _Report | None:
         if found.complete and not found.passed and not found.failed:
             empty = empty or found
             continue
-        joined = _join(whole, found, lower) if whole else found
+        joined = _join(whole, found) if whole else found
         if joined is None:
             break
         whole = joined
@@ -295,12 +295,12 @@ def _last_report(lower: str) -> _Report | None:
     return whole or empty
 
 
-def _join(whole: _Report, found: _Report, lower: str) -> _Report | None:
+def _join(whole: _Report, found: _Report) -> _Report | None:
     """Return a report together with a line above it; None if that line belongs to another report."""
     span = found.span[0], whole.span[1]
     if whole.passed is None and whole.failed == 0 and not found.failed:
         return found
-    if whole.complete and found.shape == whole.shape and not _begins_another_run(lower[found.span[1] : whole.span[0]]):
+    if whole.complete and found.shape == whole.shape:
         passed, failed = (found.passed or 0) + (whole.passed or 0), (found.failed or 0) + (whole.failed or 0)
         return found._replace(passed=passed, failed=failed, span=span, excused=False)
     separate = None not in found[:2] and found.passed != whole.passed and found.failed != whole.failed
@@ -311,11 +311,6 @@ def _join(whole: _Report, found: _Report, lower: str) -> _Report | None:
     if (passed, failed) == whole[:2]:
         return whole
     return whole._replace(passed=passed, failed=failed, span=span, excused=found.excused or whole.excused)
-
-
-def _begins_another_run(between: str) -> bool:
-    """Return True if another run begins in a text."""
-    return "```" in between or "\n$ " in between or "finished `test`" in between or "finished test [" in between
 
 
 def _lines_with_tests(lower: str, places: Sequence[_Place]) -> Iterator[tuple[int, int, bool]]:

@@ -115,8 +115,6 @@ left: remaining | pending | remaining work | todo | todos | to do | to-do | stil
     still (open|missing|to come) | not (done|yet done|yet) | tomorrow | open (items|points|tasks) | to be done
     unresolved
 open: open | left | remaining | remain | unchecked | outstanding | to go | unfinished | still to do
-begin: start | begin | proceed | continue | move on | starting | proceeding | moving on
-underway: 🔄 | ⏳ | 🚧 | ⌛ | in progress | wip | under way | underway
 optional: optional | optionally | optional/future | future/optional | future | low-priority | low priority
     nice to have | nice-to-have | out of scope | follow-up | follow-ups | later | could | recommended | suggested
     beyond this | not part of | beyond the scope | you (can|may|could) | polish | limitations | known limitations
@@ -263,7 +261,6 @@ _PLACES = "next (step|piece|candidate|task|one) | starting point | continuation"
 _TAKES_UP = "can (pick up|start with|start on|begin with|continue with|tackle)"
 _TAKEN_UP = "should (pick up|start with|begin with|continue with|tackle)"
 _NEXT_ONE = "iteration | loop | session | pass | round | agent | sprint"
-_BEGUN = "can (be started|begin|start)"
 _UNSEEN = """
     been (looked at|begun|tackled|attempted|wired|connected|moved|processed|replaced|switched|integrated|built|created
     set up|checked yet|reviewed yet)
@@ -276,7 +273,6 @@ _NOT_JOINED = "wired up | hooked up | connected yet | wired in | (connected|wire
 _IS_NOT = "isn't | aren't | is not | are not"
 _STILL = "a stub | stubs | a draft | a placeholder | placeholders | off by | wrong | broken | rudimentary"
 _FAKES = "stubbed | mocked | hard-coded | hardcoded | faked | simulated | a placeholder"
-_COUNTS = "two | three | four | five | six | seven | eight | nine | ten"
 _THIS_IS = "this is | that is | that's | this was | that was"
 _SAID = "(ticket|task|issue|spec|brief|story|plan) says"
 _DO = "migrate | port | convert | translate | write | build | implement | fix | review | test | move | add"
@@ -349,7 +345,6 @@ plain: (when|if|once|as soon as|whenever|that) (context|the context|its context|
     rest of the (code|file|module|api|tests|app) ({_BE}) (untouched|unchanged) | what isn't there (any more|anymore)
     (next iteration|next run|next pass|next round|next turn) of the
 persisting: need | needs | have to be | has to be | require | requires | wait | are waiting | follow | follows | still
-underway: 🔜 | ⬜ | 🔲 | ☐ | ◻ | ◽ | ▢
 act: (i'm|i am|now|i'm now|currently|i'm currently) ({_DOING})
 fraction: (half|third|thirds|quarter|quarters|%|percent) of | of them
 groundwork: ready for (feature development|development|implementation|coding) | ready (for the implementation

@@ -107,9 +107,6 @@ limit/credit: saldo insuficiente | créditos insuficientes
 """
 
 _NUMBERS = "dos | tres | cuatro | cinco | seis | siete | ocho | nueve | diez"
-_WHOLE = "todo (el|lo|está|ha|queda|funciona|en|pasa|listo|esto|eso) | con todo | todo ello | todo compila"
-"""What looks like the English word for what is left to do."""
-
 _CLAIMS = f"""
 plain: (siguiente|próximo) paso para ti | (si|cuando|hace|hacía|no) falta | faltan por | paso a paso
 all: todos los | todas las | todos | todas | cada | ambos | ambas | (los|las) ({_NUMBERS})

@@ -310,8 +310,6 @@ def test_an_error_word_that_reports_an_error(subtests: pytest.Subtests) -> None:
     [
         ("The page flickers.", 1),
         ("\nThe page has a bug.", 2),
-        ("### First\n\nThe page flickers.", 1),
-        ("### First\n\n#### Deeper\n\nThe page flickers.", 1),
         ("", 0),
         ("None.", 0),
         ("- None", 0),

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ralph.analysis import Analysis, analyze_text, to_json
-from ralph.analysis.text import HEAD, TAIL, PrefilteredPattern, WindowPattern, has_digit, parse_count, read
+from ralph.analysis.text import HEAD, TAIL, PrefilteredPattern, has_digit, read
 
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 planted = runpy.run_path(str(BENCHMARKS / "analysis_texts.py"))["planted"]
@@ -176,37 +176,6 @@ def test_nothing_is_searched_where_what_every_match_needs_is_missing() -> None:
     assert not anchored.search("wrote a.rs")
 
 
-def _after_digit(text: str, place: int) -> bool:
-    return "old" not in text[:place][-40:] and any(map(str.isdigit, text[:place][-40:]))
-
-
-@pytest.mark.parametrize(
-    ("text", "found"),
-    [
-        ("7 green files", "7 green files"),
-        ("a file, and another file, and 12 new files", "12 new files"),
-        ("7 files " + "x" * 80, "7 files"),
-        ("7" + "x" * 80 + " files", None),
-        ("seven files", None),
-        ("12 old files", None),
-        ("", None),
-    ],
-)
-def test_it_searches_around_the_rarer_word(text: str, found: str | None) -> None:
-    around = WindowPattern(("file",), r"\d{1,3}[ ](?:\w{1,20}[ ])?files?", before=40, after=40, likely=_after_digit)
-    match = around.search(text)
-
-    assert (match and match[0]) == found
-
-
-@pytest.mark.parametrize("words", [("file", "test"), ("test", "file")])
-def test_the_first_match_is_the_one_that_begins_first_whatever_word_is_looked_for_first(words: tuple[str, str]) -> None:
-    around = WindowPattern(words, r"\d{1,3}[ ](?:file|test)s", before=10, after=10, likely=_after_digit)
-    files, tests = around.search("3 files, 12 tests"), around.search("12 tests and then 3 files")
-
-    assert (files and files[0], tests and tests[0]) == ("3 files", "12 tests")
-
-
 def test_half_a_character_in_a_reply_keeps_every_position() -> None:
     text = "\ud800 All 12 **tests**\npass. \udfff"
 
@@ -223,7 +192,3 @@ def test_a_digit_is_seen_in_any_script(text: str) -> None:
 @pytest.mark.parametrize("text", ["", "one of several", "第三步", "½", "é"])
 def test_nothing_else_is_a_digit(text: str) -> None:
     assert not has_digit(text)
-
-
-def test_numbers_are_read_in_digits_and_in_words() -> None:
-    assert [parse_count(said) for said in ("12", "three", "both", "两", "十")] == [12, 3, 2, 2, 10]
