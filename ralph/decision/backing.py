@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Backing", "backing", "grade", "named"]
 
+_FILES = 3
 _SAID = 300
 """Characters of an undecided verifier's reason."""
 
@@ -62,7 +63,7 @@ def named(*names: str) -> str:
 
 
 def _proves(verdict: "Verdict", before: "PriorChecks") -> bool:
-    return verdict.fresh or verdict.verifier in (*before.failed, *before.refuted)
+    return verdict.fresh or (not verdict.changed and verdict.verifier in (*before.failed, *before.refuted))
 
 
 def _words(verdict: "Verdict", before: "PriorChecks") -> str:
@@ -71,10 +72,20 @@ def _words(verdict: "Verdict", before: "PriorChecks") -> str:
         return f"{name} is undecided: {' '.join(verdict.output[:_SAID].split())}"
     if verdict.fresh:
         return "a fresh review confirmed" if verdict.verifier == "review" else f"{name} confirmed"
+    return f"{name} {_history(verdict, before)}{_changed(verdict.changed)}"
+
+
+def _history(verdict: "Verdict", before: "PriorChecks") -> str:
     if verdict.verifier in before.failed:
-        return f"{name} failed before and passes now"
+        return "failed before and passes now"
     if verdict.verifier in before.refuted:
-        return f"{name} refuted an earlier claim and passes now"
+        return "refuted an earlier claim and passes now"
     if verdict.verifier in before.passed:
-        return f"{name} passes, but it passed before the first iteration"
-    return f"{name} passes, but it is not known to have failed before"
+        return "passes, but it passed before the first iteration"
+    return "passes, but it is not known to have failed before"
+
+
+def _changed(files: Sequence[str]) -> str:
+    """Return the note on a check's own files that the run has changed."""
+    more = f" and {len(files) - _FILES} more" if len(files) > _FILES else ""
+    return f" (the run changed what it depends on: {named(*files[:_FILES])}{more})" if files else ""

@@ -24,10 +24,13 @@ from ralph.store import MemoryStore, file_of
 from ralph.store.base import Store
 from ralph.system.sandbox import Confinement, values_of
 from ralph.system.secrets import Redactor, secret_values
+from ralph.types.choices import ProtectChecks
 from ralph.types.output import Timeouts
-from ralph.types.verification import Verdict
+from ralph.types.verification import CheckFiles, Verdict
 from ralph.verifiers import CommandVerifier, Subject, Verifier, parse_command
 from ralph.verifiers.base import VerifierContext
+from ralph.verifiers.check_files import Checks
+from ralph.verifiers.review import ReviewVerifier
 from ralph.workspace import Workspace, git_folders, open_workspace
 from ralph.workspace.base import NoWorkspace
 from ralph.workspace.scan import ScanProgress
@@ -115,6 +118,8 @@ def runner_arguments(
         "store": open_store(settings.store, plugins),
         "workspace": _workspace(settings, workspace, origin, onto, scanning),
         "verify": [_Announced(each, verifying) for each in verifiers] if verifying else verifiers,
+        "protect_checks": settings.protect_checks,
+        "reviewer": plugins.verifier("review", _verifier_context(settings, agent, redactor, confinement)),
         "hooks": hooks,
         "plugins": plugins,
         "timeouts": Timeouts(idle=own.idle_timeout, iteration=own.iteration_timeout, tool=own.tool_timeout),
@@ -169,13 +174,7 @@ def verifiers_for(
     Raises:
         UsageError: the specification of a verifier cannot be read, or has unknown keys.
     """
-    context = VerifierContext(
-        executor,
-        redactor,
-        confinement or Confinement(),
-        timeout=settings.verify_timeout,
-        rounds=settings.verify_rounds,
-    )
+    context = _verifier_context(settings, executor, redactor, confinement)
     none = settings.verify == (_NONE,)
     if _NONE in settings.verify and not none:
         raise UsageError("--verify none cannot be combined with other commands.", "Leave out one or the other.")
@@ -187,6 +186,18 @@ def verifiers_for(
     plugins = plugins or Plugins()
     named = [plugins.verifier(text, context) for text in settings.verifiers]
     return [*programs, *named] or ([] if none else [plugins.verifier("review", context)])
+
+
+def _verifier_context(
+    settings: Settings, executor: Executor, redactor: Redactor, confinement: Confinement | None
+) -> VerifierContext:
+    return VerifierContext(
+        executor,
+        redactor,
+        confinement or Confinement(),
+        timeout=settings.verify_timeout,
+        rounds=settings.verify_rounds,
+    )
 
 
 def redactor_for(settings: Settings, plugins: Plugins | None = None) -> Redactor:
@@ -255,6 +266,9 @@ class _Announced(Verifier):
     def condition(self) -> str:
         return self._verifier.condition
 
+    def reads(self, workspace: Path) -> CheckFiles:
+        return self._verifier.reads(workspace)
+
     async def verify(self, subject: Subject) -> Verdict:
         timer = asyncio.get_running_loop().call_later(_ANNOUNCED_AFTER, self._announce, self.name)
         try:
@@ -297,16 +311,23 @@ def as_store(given: Store | Path | str | None, plugins: Plugins) -> Store:
     return MemoryStore() if given is None else open_store(str(given), plugins)
 
 
-def as_verifiers(
-    given: Iterable[Verifier | str | Sequence[str]] | Verifier | str, redactor: Redactor
-) -> list[Verifier]:
-    """Return verifiers; a command is a program with arguments, as one text or as a sequence.
+def as_checks(
+    given: Iterable[Verifier | str | Sequence[str]] | Verifier | str,
+    workspace: Workspace | Path | str | None,
+    restore: ProtectChecks,
+    *,
+    reviewer: Verifier | None,
+    executor: Executor,
+    redactor: Redactor,
+) -> Checks:
+    """Return a run's verifiers and their files; a command is a program with arguments, as one text or as a sequence.
 
     Raises:
-        UsageError: a command cannot be read, begins with an option, or needs a shell.
+        UsageError: a command cannot be read, begins with an option, or needs a shell; the workspace cannot be used.
     """
     several = [given] if isinstance(given, Verifier | str) else given
-    return [_verifier(each, redactor) for each in several]
+    verifiers = [_verifier(each, redactor) for each in several]
+    return Checks(as_workspace(workspace), verifiers, restore, reviewer or ReviewVerifier(executor, redactor=redactor))
 
 
 def _verifier(given: Verifier | str | Sequence[str], redactor: Redactor) -> Verifier:

@@ -34,6 +34,7 @@ from ralph.types.plan import TaskPlan
 from ralph.types.requests import Request
 from ralph.types.verification import Verdict, Verification
 from ralph.verifiers.base import Subject, Verifier
+from ralph.verifiers.check_files import Checks
 from ralph.verifiers.runner import VerifierRun
 from ralph.workspace.base import Snapshot, Workspace
 
@@ -47,7 +48,7 @@ class Parts:
 
     executor: Executor
     workspace: Workspace
-    verifiers: tuple[Verifier, ...]
+    checks: Checks
     rules: Rules
     timeouts: Timeouts
     context: Context
@@ -57,6 +58,11 @@ class Parts:
     commit: CommitPolicy = "none"
     prompt_parts: tuple[Offer, ...] = ()
     choose: Chooser = "agent"
+
+    @property
+    def verifiers(self) -> tuple[Verifier, ...]:
+        """The run's verifiers."""
+        return self.checks.verifiers
 
     def read_plan(self) -> TaskPlan | None:
         """Return the workspace's plan with its texts masked; None without a plan."""
@@ -202,6 +208,7 @@ async def _verified(
     def began(verifier: str) -> None:
         run.log.note(events.VerificationStarted(**run.stamp(parts.clock.now()), verifier=verifier))
 
+    changed = await anyio.to_thread.run_sync(parts.checks.changed)
     subject = Subject(
         parts.workspace.path,
         task=run.record.task,
@@ -209,9 +216,12 @@ async def _verified(
         iteration=run.next_number,
         run_id=run.id,
         claim=claim.reason,
+        changed=tuple(dict.fromkeys(path for paths in changed.values() for path in paths)),
         difference=difference,
     )
-    checks = VerifierRun(parts.verifiers, subject, redactor=parts.redactor, began=began, used=used)
+    checks = VerifierRun(
+        parts.checks.judges(changed), subject, redactor=parts.redactor, changed=changed, began=began, used=used
+    )
     with stop.watched(run.limits.left(spent)):
         await checks.check_claim()
         return checks.result() if parts.verifiers else None
@@ -261,7 +271,7 @@ def _prompt(parts: Parts, run: ActiveRun) -> Prompt:
         told=[parts.redactor(message.text) for message in run.messages],
         fields=parts.rules.status_fields,
         promise=parts.rules.promise,
-        verify=[verifier.condition for verifier in parts.verifiers],
+        verify=parts.checks.conditions,
         parts=[*chosen(plan, by=parts.choose), *prompt_texts(parts.prompt_parts, context)],
     )
 

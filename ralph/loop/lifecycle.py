@@ -7,6 +7,8 @@ from datetime import datetime
 from time import monotonic
 from typing import Any, NamedTuple
 
+import anyio
+
 from ralph.decision.breaker import CircuitBreaker
 from ralph.decision.limits import Limits
 from ralph.decision.outcomes import Complete, Halt, held_by
@@ -60,6 +62,7 @@ async def begin(starting: Starting, task: str, run_id: str) -> ActiveRun:
     now, owner = parts.clock.now(), this_process()
     parts.workspace.acquire(run_id)
     orphans = await _end_orphans_in(starting.store, str(parts.workspace.path))
+    await anyio.to_thread.run_sync(parts.checks.begin, run_id)
     began = monotonic()
     verification = await preflight(parts, parts.redactor(task), stop)
     verified_for = monotonic() - began

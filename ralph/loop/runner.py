@@ -32,7 +32,7 @@ from ralph.decision.outcomes import Complete, Halt
 from ralph.errors import ExecutorUnavailableError, RecordError, StoreError, UsageError
 from ralph.executors.base import Executor
 from ralph.hooks import Hooks, IterationDue
-from ralph.loop.assembly import arguments_of_folder, as_executor, as_store, as_verifiers, as_workspace
+from ralph.loop.assembly import arguments_of_folder, as_checks, as_executor, as_store
 from ralph.loop.checkpointing import Checkpointing
 from ralph.loop.event_log import EventLog, EventStream, Objection
 from ralph.loop.iteration import ActiveRun, Parts, iterate, scan_workspace
@@ -48,7 +48,7 @@ from ralph.store.base import Store
 from ralph.system.clock import Clock
 from ralph.system.secrets import Redactor, secret_values
 from ralph.types import evolve
-from ralph.types.choices import Chooser, CommitPolicy, Context
+from ralph.types.choices import Chooser, CommitPolicy, Context, ProtectChecks
 from ralph.types.output import Timeouts
 from ralph.verifiers.base import Verifier
 from ralph.workspace.base import Workspace
@@ -73,16 +73,15 @@ class Runner:
         prices: US dollars by model, so that tokens give a cost.
 
     Where it runs:
-        workspace: a folder, or a `Workspace`; without one the agent works in the current folder, and its changes are
-            not observed.
+        workspace: a folder, or a `Workspace`; without one the agent works in the current folder, unobserved.
         store: a path, a URL or a `Store`; in memory by default, so that nothing outlives the process.
         plan: the plan file's path in the workspace; None looks for @fix_plan.md and the like.
         choose: who chooses the next item of the plan: the agent, or Ralph.
         commit: when the changes are committed to the branch that is checked out.
 
     Checks:
-        verify: commands such as "pytest -q", or verifiers, that a claim of completion must pass. Those that cost
-            nothing also run before the first iteration.
+        verify: commands such as "pytest -q", or verifiers, that a claim must pass; those without cost also run first.
+        protect_checks, reviewer: what happens if the agent changes what the checks depend on; see `Checks`.
         analyzer: reads the replies in place of `ResponseAnalyzer`; it knows no keywords, so both together are refused.
         analyzers: further analyzers, by name or as instances.
         keywords: completion keywords for the built-in analyzer.
@@ -124,6 +123,8 @@ class Runner:
         choose: Chooser = "agent",
         commit: CommitPolicy = "none",
         verify: Sequence[Verifier | str | Sequence[str]] | Verifier | str = (),
+        protect_checks: ProtectChecks = "auto",
+        reviewer: Verifier | None = None,
         analyzer: Analyzer | None = None,
         analyzers: Sequence[Analyzer | str] = (),
         keywords: Sequence[Keyword] = (),
@@ -158,10 +159,11 @@ class Runner:
             model=model,
         )
         rules.limits.require_measured(agent.measures, priced=model in rules.prices)
+        checks = as_checks(verify, workspace, protect_checks, reviewer=reviewer, executor=agent, redactor=redactor)
         self._parts = Parts(
             executor=agent,
-            workspace=as_workspace(workspace),
-            verifiers=tuple(as_verifiers(verify, redactor)),
+            workspace=checks.workspace,
+            checks=checks,
             rules=rules,
             timeouts=timeouts or Timeouts(),
             context=context,

@@ -34,7 +34,16 @@ from ralph.system.declarations import (
 )
 from ralph.system.sandbox import Sandbox, Variables
 from ralph.types import evolve
-from ralph.types.choices import Chooser, CliMode, CommitPolicy, Context, PermissionMode, WireApi, WorktreeEnd
+from ralph.types.choices import (
+    Chooser,
+    CliMode,
+    CommitPolicy,
+    Context,
+    PermissionMode,
+    ProtectChecks,
+    WireApi,
+    WorktreeEnd,
+)
 from ralph.types.output import Timeouts
 
 _TIMEOUTS = Timeouts()
@@ -182,6 +191,13 @@ class Settings(BaseModel, frozen=True, extra="forbid", defer_build=True):
     )
     protect: Annotated[tuple[Glob, ...], Tighter("more"), Flag("--protect", "GLOB", WORK)] = Field(
         default=(), description="Restore these paths if the agent changes them, as Ralph always does with git's hooks."
+    )
+    protect_checks: Annotated[ProtectChecks, Tighter(("on", "auto", "off")), Flag("--protect-checks", "WHEN", WORK)] = (
+        Field(
+            default="auto",
+            description="Restore what a check depends on if the agent changes it: auto, the check's own script; on, "
+            "also existing tests and settings; off, nothing, and no review takes the check's place.",
+        )
     )
     prices: Annotated[dict[str, Price], CONSENT] = Field(
         default={}, description="By model; US dollars per million tokens."

@@ -2,11 +2,12 @@
 
 from typing import Literal
 
-__all__ = ["Chooser", "CliMode", "CommitPolicy", "Context", "PermissionMode", "WireApi", "WorktreeEnd"]
+__all__ = ["Chooser", "CliMode", "CommitPolicy", "Context", "PermissionMode", "ProtectChecks", "WireApi", "WorktreeEnd"]
 
 Context = Literal["fresh", "continue"]
 """Each iteration has a fresh session of the agent, or continues one."""
 
+ProtectChecks = Literal["auto", "on", "off"]
 CommitPolicy = Literal["none", "iteration", "completion"]
 """When changes are committed to the branch that is checked out."""
 

@@ -1,13 +1,30 @@
 """The verdicts of the verifiers on a claim of completion."""
 
 from collections.abc import Iterable
-from typing import Self
+from typing import NamedTuple, Self
 
 from pydantic import BaseModel, NonNegativeFloat, NonNegativeInt
 
 from ralph.types.output import Usage
 
-__all__ = ["PriorChecks", "Verdict", "Verification"]
+__all__ = ["CheckFiles", "PriorChecks", "Verdict", "Verification"]
+
+
+class CheckFiles(NamedTuple):
+    """The files that a check depends on.
+
+    Attributes:
+        named: scripts that the command itself runs; paths from the workspace on.
+        fixed: patterns of further scripts and of settings. A new file counts as a change, as it can take over.
+        tests: patterns of tests. A new file does not count: writing tests is work like any other.
+    """
+
+    named: tuple[str, ...] = ()
+    fixed: tuple[str, ...] = ()
+    tests: tuple[str, ...] = ()
+
+    def __or__(self, other: "CheckFiles") -> "CheckFiles":
+        return CheckFiles(*(tuple(dict.fromkeys((*ours, *theirs))) for ours, theirs in zip(self, other, strict=True)))
 
 
 class Verdict(BaseModel, frozen=True):
@@ -17,6 +34,7 @@ class Verdict(BaseModel, frozen=True):
         fresh: the verifier judges anew, such as a review: its word counts without an earlier failure.
         undecided: it speaks neither for the claim nor against it: the verifier could not find out, as when a review is
             not possible. Then `passed` is False, and `output` says why.
+        changed: files that the verdict depends on, such as tests, and that the run has changed: at most twenty.
         output: its output, masked, at most 4,000 characters: the beginning and the end.
         signature: the failure without paths, numbers and times, the same for the same failure; empty if it passed.
         duration: in seconds.
@@ -28,6 +46,7 @@ class Verdict(BaseModel, frozen=True):
     passed: bool
     fresh: bool = False
     undecided: bool = False
+    changed: tuple[str, ...] = ()
     output: str = ""
     signature: str = ""
     duration: NonNegativeFloat = 0.0

@@ -10,7 +10,7 @@ from ralph.system.secrets import Redactor
 from ralph.system.text import storable
 from ralph.types.output import Usage
 from ralph.types.plan import TaskPlan
-from ralph.types.verification import Verdict
+from ralph.types.verification import CheckFiles, Verdict
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -44,6 +44,7 @@ class Subject:
         plan: the workspace's present plan; None without one.
         iteration: the one with the claim; 0 before the first one.
         claim: the claim in a few words; empty before the first iteration.
+        changed: files that the verdicts of the run's checks depend on, and that the run has changed.
         difference: returns the unified diff since the run began; None if it is unknown.
         meter: receives the usage of a verifier; see `used`.
     """
@@ -54,6 +55,7 @@ class Subject:
     iteration: int = 0
     run_id: str = ""
     claim: str = ""
+    changed: tuple[str, ...] = ()
     difference: Callable[[int], Awaitable[str]] | None = None
     meter: Callable[[Usage], None] = _unmeasured
 
@@ -90,6 +92,10 @@ class Verifier:
     def condition(self) -> str:
         """The condition of a claim, as the prompt states it."""
         return f"`{self.name}` must pass"
+
+    def reads(self, workspace: Path) -> CheckFiles:
+        """Return the files of the workspace that decide what it says; what the run changes of them is reported."""
+        return CheckFiles()
 
     async def verify(self, subject: Subject) -> Verdict:
         """Check the subject. Called for one claim at a time.

@@ -4,14 +4,16 @@ import re
 import shlex
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 
 from ralph.analysis.metrics import error_signature
 from ralph.errors import UsageError, VerifierError
 from ralph.system.process import Finished, run
 from ralph.system.sandbox import Confinement
 from ralph.system.secrets import Redactor
-from ralph.types.verification import Verdict
+from ralph.types.verification import CheckFiles, Verdict
 from ralph.verifiers.base import SHOWN, SIGNATURE, Subject, Verifier, clipped, readable
+from ralph.verifiers.check_files import check_files
 
 _KEPT = 256 * 1024
 _NAME = 200
@@ -55,6 +57,9 @@ class CommandVerifier(Verifier):
         self._mask = redactor or Redactor()
         self._confinement = confinement or Confinement()
         self.name = self._mask(text if len(text) <= _NAME else f"{text[: _NAME - 1]}…")
+
+    def reads(self, workspace: Path) -> CheckFiles:
+        return check_files(self._argv[-1] if self._shell else self._argv, workspace)
 
     async def verify(self, subject: Subject) -> Verdict:
         """Run the command in the subject's workspace.

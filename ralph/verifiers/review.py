@@ -75,6 +75,7 @@ class ReviewVerifier(Verifier):
             diff=await subject.diff(self._diff),
             limit=self._diff,
             iteration=max(subject.iteration, 1),
+            changed_checks=subject.changed,
         )
         verdict = await self._round(prompt, subject, bill)
         for _ in range(self._rounds - 1):

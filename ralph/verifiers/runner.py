@@ -4,7 +4,7 @@ A verifier may raise, hang, print without end or exceed the run's limits. None o
 bounded and masked, it is cancelled after its time-out, and its usage counts even without a verdict.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from time import monotonic
 from typing import cast
@@ -32,6 +32,7 @@ class VerifierRun:
     Args:
         verifiers: the run's.
         redactor: masks secrets in the verdicts.
+        changed: files that the run has changed, by the name of the check that depends on them.
         began: receives the name of each verifier when it starts.
         used: receives the usage so far.
     """
@@ -42,12 +43,14 @@ class VerifierRun:
         subject: Subject,
         *,
         redactor: Redactor | None = None,
+        changed: Mapping[str, tuple[str, ...]] | None = None,
         began: Callable[[str], None] | None = None,
         used: Callable[[Usage], None] | None = None,
     ) -> None:
         self._verifiers = sorted(verifiers, key=lambda verifier: not verifier.before_run)
         self._subject = replace(subject, meter=self._metered)
         self._mask = redactor or Redactor()
+        self._changed = changed or {}
         self._began, self._told = began, used
         self._verdicts: list[Verdict] = []
         self._asked: Verifier | None = None
@@ -114,6 +117,7 @@ class VerifierRun:
             verdict,
             verifier=verifier.name,
             passed=verdict.passed and not verdict.undecided,
+            changed=self._changed.get(verifier.name, ()),
             fresh=not verifier.before_run,
             output=clipped(readable(verdict.output, self._mask)),
             signature="" if verdict.passed else self._mask(verdict.signature[:SIGNATURE]),

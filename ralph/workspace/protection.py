@@ -79,6 +79,10 @@ class Protection:
         patterns: the user's additions; see `ralph.system.patterns`.
         memory: the folder for the record and for files that are moved away.
         but: exceptions.
+
+    Attributes:
+        also: further files, absolute; they are existing ones, so that no new file is moved away because of them.
+        folder: of the record; Ralph's own.
     """
 
     def __init__(
@@ -90,6 +94,8 @@ class Protection:
         *,
         but: Sequence[Path] = (),
     ) -> None:
+        self.also: tuple[Path, ...] = ()
+        self.folder = memory
         self._workspace = workspace
         self._project = str(workspace / "pyproject.toml")
         self._own = tuple(own)
@@ -154,7 +160,7 @@ class Protection:
         """Compare the states of a path. The agent may edit pyproject.toml, except for Ralph's settings in it."""
         if before is not None and before.same(now):
             return False
-        return path != self._project or _settings_in(before) != _settings_in(now)
+        return path != self._project or Path(path) in self.also or _settings_in(before) != _settings_in(now)
 
     def _restore_path(self, path: Path, before: _Kept | None, now: _Kept | None, aside: Path) -> bool:
         """Restore a path; return whether it has its recorded state."""
@@ -197,7 +203,7 @@ class Protection:
         return found
 
     def _paths(self) -> Iterator[str]:
-        for own in (*self._own, self._workspace / "ralph.toml", Path(self._project)):
+        for own in (*self._own, self._workspace / "ralph.toml", Path(self._project), *self.also):
             yield from (path for path in _below(str(own)) if path not in self._but)
         top = f"{self._workspace}/"
         for start in sorted({_start(pattern) for pattern in self._patterns if not pattern.startswith("!")}):

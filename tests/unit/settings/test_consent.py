@@ -43,6 +43,7 @@ TIGHTER_AND_LOOSER: dict[str, tuple[Any, Any]] = {
     "commit": ("none", "iteration"),
     "worktree_end": ("keep", "discard"),
     "protect": (["tests/"], None),
+    "protect_checks": ("on", "off"),
 }
 """A value that only tightens, and one that loosens; None if the default is already the loosest."""
 

@@ -1,0 +1,315 @@
+"""The files that decide what a verify command says, as far as its text tells: a run that changes them judges itself.
+
+They are the scripts that the command runs, the settings that its tools read, and their tests. Scripts, makefiles and
+package.json are read for the tools that they name in turn. Installed packages and what a program reads on its own
+account are not known.
+"""
+
+import hashlib
+import json
+import os
+import re
+import shlex
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+from ralph.errors import UsageError
+from ralph.settings.sources import parse_toml
+from ralph.system.files import read_regular
+from ralph.types.choices import ProtectChecks
+from ralph.types.verification import CheckFiles
+
+if TYPE_CHECKING:
+    from ralph.verifiers.base import Verifier
+    from ralph.workspace.base import Workspace
+    from ralph.workspace.protection import Protection
+
+_RECORD = "checks.json"
+_READ = 1_000_000
+_NAMED, _SHOWN = 20, 3
+_MOST = 200_000
+"""Entries of the workspace that are looked at."""
+
+_PYTEST = CheckFiles(
+    fixed=(
+        *("conftest.py", "pytest.ini", ".pytest.ini", "pytest.toml", "pyproject.toml", "tox.ini", "setup.cfg"),
+        *("sitecustomize.py", "usercustomize.py", "/pytest.py", "/pytest/", "/unittest.py", "/unittest/"),
+    ),
+    tests=("test_*.py", "*_test.py", "tests/", "test/"),
+)
+_SCRIPTS = CheckFiles(
+    fixed=(
+        *("package.json", ".npmrc", "jest.config.*", "vitest.config.*", "vite.config.*", "playwright.config.*"),
+        *("cypress.config.*", "karma.conf.*", ".mocharc*", "babel.config.*", ".babelrc*", "deno.json", "deno.jsonc"),
+    ),
+    tests=("*.test.*", "*.spec.*", "__tests__/", "__snapshots__/", "test/", "tests/", "e2e/", "cypress/"),
+)
+_JVM = CheckFiles(
+    fixed=("pom.xml", "*.gradle", "*.gradle.kts", "gradle.properties", ".mvn/"), tests=("src/test/", "**/src/test/")
+)
+_C = CheckFiles(fixed=("CMakeLists.txt", "CTestTestfile.cmake", "meson.build"), tests=("test/", "tests/"))
+_RUBY = CheckFiles(fixed=("Rakefile", ".rspec", "spec_helper.rb", "rails_helper.rb"), tests=("spec/", "test/"))
+_PHP = CheckFiles(fixed=("composer.json", "phpunit.xml", "phpunit.xml.dist"), tests=("tests/", "*Test.php"))
+_RUST = CheckFiles(fixed=("Cargo.toml", "build.rs", ".cargo/"), tests=("tests/", "benches/"))
+_MAKE = CheckFiles(fixed=("GNUmakefile", "makefile", "Makefile", "*.mk"))
+_LINT = CheckFiles(
+    fixed=(
+        *("pyproject.toml", "setup.cfg", "tox.ini", "ruff.toml", ".ruff.toml", "mypy.ini", ".mypy.ini", ".flake8"),
+        *("pyrightconfig.json", ".eslintrc*", "eslint.config.*", "tsconfig*.json", ".pre-commit-config.yaml"),
+    )
+)
+
+_TOOLS: Mapping[str, CheckFiles] = {
+    **dict.fromkeys(("pytest", "py.test", "unittest", "manage.py", "nose2", "coverage"), _PYTEST),
+    **dict.fromkeys(("tox", "nox"), _PYTEST | CheckFiles(fixed=("noxfile.py",))),
+    **dict.fromkeys(("npm", "pnpm", "yarn", "bun", "npx", "deno", "jest", "vitest", "mocha", "playwright"), _SCRIPTS),
+    "--test": _SCRIPTS,
+    "cargo": _RUST,
+    "go": CheckFiles(tests=("*_test.go", "testdata/")),
+    **dict.fromkeys(("make", "gmake"), _MAKE),
+    "just": CheckFiles(fixed=("justfile", "Justfile", ".justfile")),
+    **dict.fromkeys(("mvn", "mvnw", "gradle", "gradlew"), _JVM),
+    **dict.fromkeys(("rspec", "rake", "rails"), _RUBY),
+    **dict.fromkeys(("phpunit", "composer"), _PHP),
+    **dict.fromkeys(("ctest", "cmake", "meson", "ninja"), _C),
+    "mix": CheckFiles(fixed=("mix.exs", "test_helper.exs"), tests=("test/",)),
+    "swift": CheckFiles(fixed=("Package.swift",), tests=("Tests/",)),
+    **dict.fromkeys(("dart", "flutter"), CheckFiles(fixed=("dart_test.yaml",), tests=("test/",))),
+    "dotnet": CheckFiles(fixed=("*.runsettings", "Directory.Build.props"), tests=("*Tests/", "*.Tests/")),
+    **dict.fromkeys(("ruff", "mypy", "pyright", "flake8", "eslint", "tsc", "pre-commit"), _LINT),
+}
+"""What the tools of a check read, by the word that names them in a command."""
+
+_EXPANDED = ("GNUmakefile", "makefile", "Makefile", "justfile", "Justfile", "package.json", "composer.json", "tox.ini")
+_INTERPRETERS = {"sh", "bash", "zsh", "dash", "ksh", "source", "python", "node", "ruby", "perl", "php", "Rscript"}
+_ARGUMENTS = 3
+"""Words behind an interpreter's name among which its script is: some of its options have an argument."""
+_NOTHING = CheckFiles()
+_WORDS = 5_000
+_OPERATORS = "\n;&|()"
+_WORD = re.compile(r"[\w./+@~-]+|[\n;&|()]")
+_VERSION = re.compile(r"[\d.]+\Z")
+
+
+def check_files(command: str | Iterable[str], workspace: Path, *, depth: int = 2) -> CheckFiles:
+    """Return the files that a command depends on; files that do not exist yet count if it runs them.
+
+    Args:
+        command: a program and its arguments, or a text for a shell.
+        workspace: the folder that it runs in.
+        depth: how often a script or a makefile is followed to what it names.
+    """
+    words = (_split(command) if isinstance(command, str) else list(command))[:_WORDS]
+    found = CheckFiles(named=tuple(dict.fromkeys(_scripts(words, workspace))))
+    for name in {Path(word).name for word in words} & _TOOLS.keys():
+        found |= _TOOLS[name]
+    if not depth:
+        return found
+    for word in words:
+        found |= check_files(word, workspace, depth=depth - 1) if " " in word else _NOTHING  # as in sh -c "…"
+    for name in (*found.named, *(name for name in _EXPANDED if name in found.fixed)):
+        further = check_files(_WORD.findall(_text(workspace / name)), workspace, depth=depth - 1)
+        found |= CheckFiles(fixed=(*(f"/{each}" for each in further.named), *further.fixed), tests=further.tests)
+    return found
+
+
+def _split(text: str) -> list[str]:
+    lexer = shlex.shlex(text, posix=True, punctuation_chars=True)
+    lexer.whitespace_split = True
+    try:
+        return list(lexer)
+    except ValueError:
+        return _WORD.findall(text)
+
+
+def _scripts(words: list[str], workspace: Path) -> Iterator[str]:
+    """Yield the files of the workspace that are run: programs given by path, and the scripts of interpreters."""
+    from ralph.workspace.scan import Noise
+
+    noise, left, first = Noise(), 0, True
+    for word in words:
+        if not word.strip(_OPERATORS):
+            left, first = 0, True
+            continue
+        if left and word.startswith("-"):
+            left = 0 if word in {"-c", "-m", "-e"} else left
+            continue
+        path = Path(os.path.normpath(workspace / word))
+        is_program = "/" in word and (first or (path.is_file() and os.access(path, os.X_OK)))
+        is_script = left > 0 and (path.suffix != "" or path.is_file())
+        if (is_program or is_script) and path.is_relative_to(workspace) and not path.is_dir():
+            name = path.relative_to(workspace).as_posix()
+            if not noise(name):
+                yield name
+            left = 1  # for this word
+        first = False
+        starts = word == "." or _VERSION.sub("", Path(word).name) in _INTERPRETERS
+        left = _ARGUMENTS if starts else max(0, left - 1)
+
+
+def _text(path: Path) -> str:
+    try:
+        return read_regular(path, _READ).decode("utf-8", "replace")
+    except OSError:
+        return ""
+
+
+_JUDGING = re.compile(
+    r"(?:^|[/_.-])(?:checks?|verif\w*|valid\w*|tests?|judge|accept\w*|assert\w*|specs?|lint|grade\w*|smoke|e2e|ci|qa)[/_.-]"
+)
+_WORKING = re.compile(r"(?:^|[/_.-])(?:app|build|cli|deploy|install|main|release|run|serve\w*|setup|start)(?:[_.-]|\Z)")
+
+
+def is_judge(name: str) -> bool:
+    """Return whether a script is a check by its name, and not the work itself, such as main.py or build.sh."""
+    if _JUDGING.search(f"{name}.".lower()):
+        return True
+    return Path(name).suffix in {"", ".sh"} and not _WORKING.search(name.lower())
+
+
+class Checks:
+    """The files of a run's checks: what they were when the run began, and what it has changed since. Blocks.
+
+    The record lies in Ralph's own folder, where the agent does not write. Without it, as after a move to another
+    machine, no changes are reported.
+
+    Args:
+        workspace: the folder, which restores what is protected.
+        verifiers: the run's.
+        restore: which files the workspace restores after a turn; see `Settings.protect_checks`.
+        reviewer: judges a claim in addition if the run has changed such files; not with `restore` "off".
+    """
+
+    def __init__(
+        self, workspace: "Workspace", verifiers: Sequence["Verifier"], restore: ProtectChecks, reviewer: "Verifier"
+    ) -> None:
+        self.workspace, self._restore = workspace, restore
+        self.verifiers, self._reviewer = tuple(verifiers), reviewer
+        self._files: dict[str, CheckFiles] = {}
+        self._before: dict[str, str] = {}
+        self._protected: tuple[Path, ...] = ()
+
+    def begin(self, run_id: str) -> None:
+        """Record the files at the start of a run."""
+        if self.workspace.protection is None:
+            return
+        self._files = {each.name: each.reads(self.workspace.path) for each in self.verifiers}
+        self._before = self._look()
+        self._protect()
+        path = self.workspace.protection.folder / _RECORD
+        with suppress(OSError):
+            path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            path.write_text(json.dumps({"run": run_id, "checks": self._files, "files": self._before}))
+
+    def recall(self, run_id: str) -> None:
+        """Use the record of an earlier process of the run."""
+        self._files, self._before = {}, {}
+        with suppress(OSError, ValueError, KeyError, TypeError, AttributeError):
+            record = json.loads((cast("Protection", self.workspace.protection).folder / _RECORD).read_text())
+            if record["run"] == run_id:
+                checks = cast("dict[str, list[list[str]]]", record["checks"])
+                self._files = {name: CheckFiles(*map(tuple, lists)) for name, lists in checks.items()}
+                self._before = dict(record["files"])
+        self._protect()
+
+    def judges(self, changed: Mapping[str, tuple[str, ...]]) -> tuple["Verifier", ...]:
+        """Return the verifiers of a claim: the run's, and if such files are changed a review, unless it has one."""
+        reviewed = not all(each.before_run for each in self.verifiers)
+        return (
+            self.verifiers if reviewed or not changed or self._restore == "off" else (*self.verifiers, self._reviewer)
+        )
+
+    @property
+    def conditions(self) -> list[str]:
+        """The conditions of a claim, as the prompt states them."""
+        names = [each.relative_to(self.workspace.path).as_posix() for each in self._protected[:_SHOWN]]
+        kept = [f"{', '.join(names)} must stay as before: changes are undone"] if names else []
+        return [*(verifier.condition for verifier in self.verifiers), *kept]
+
+    def _protect(self) -> None:
+        named = {name for files in self._files.values() for name in files.named}
+        chosen = {"off": set[str](), "auto": set(filter(is_judge, named)), "on": set(self._before)}[self._restore]
+        self._protected = tuple(self.workspace.path / name for name in sorted(chosen & self._before.keys()))
+        if self.workspace.protection is not None:
+            self.workspace.protection.also = self._protected
+
+    def changed(self) -> dict[str, tuple[str, ...]]:
+        """Return the files that differ from the start of the run, by the name of the check that reads them."""
+        now = self._look()
+        differ = sorted(path for path in {*self._before, *now} if self._before.get(path) != now.get(path))
+        changed: dict[str, tuple[str, ...]] = {}
+        for check, files in self._files.items() if differ else ():
+            fixed, tests = _matcher(files.fixed), _matcher(files.tests)
+            told = [
+                os.fsencode(each).decode("utf-8", "backslashreplace")
+                for each in differ
+                if each in files.named or fixed(each) or (each in self._before and tests(each))
+            ]
+            if told:
+                changed[check] = tuple(told[:_NAMED])
+        return changed
+
+    def _look(self) -> dict[str, str]:
+        """Return the state of each file that a check depends on."""
+        from ralph.workspace.scan import Noise
+
+        every = CheckFiles()
+        for files in self._files.values():
+            every |= files
+        if not any(every):
+            return {}
+        matches, noise, found = _matcher((*every.fixed, *every.tests)), Noise(), dict[str, str]()
+        seen = 0
+        for folder, folders, names in os.walk(self.workspace.path):
+            inside = Path(folder).relative_to(self.workspace.path).as_posix()
+            prefix = "" if inside == "." else f"{inside}/"
+            folders[:] = sorted(name for name in folders if not noise(f"{prefix}{name}/"))
+            seen += len(names)
+            for name in names:
+                if prefix + name in every.named or matches(prefix + name):
+                    found[prefix + name] = _state(Path(folder, name))
+            if seen > _MOST:
+                break
+        return found
+
+
+def _matcher(globs: tuple[str, ...]) -> Callable[[str], bool]:
+    from ralph.system.patterns import path_matcher
+
+    return path_matcher(globs) if globs else lambda _: False
+
+
+def _state(path: Path) -> str:
+    """Return what identifies a file's content; a file that declares dependencies may change these."""
+    try:
+        if path.is_symlink():
+            return f"link {path.readlink()}"
+        content = read_regular(path, _READ)
+        status = path.stat()
+    except OSError:
+        return "unreadable"
+    if len(content) == _READ:
+        return f"{status.st_size}:{status.st_mtime_ns}"
+    return hashlib.sha256(_without_dependencies(path, content)).hexdigest()
+
+
+def _without_dependencies(path: Path, content: bytes) -> bytes:
+    try:
+        if path.name == "package.json":
+            values = cast("dict[str, object]", json.loads(content))
+        elif path.name in {"pyproject.toml", "Cargo.toml"}:
+            values = dict(parse_toml(path, content).values)
+        else:
+            return content
+        return json.dumps({key: values[key] for key in values if key not in _DECLARED}, default=str).encode()
+    except (ValueError, RecursionError, AttributeError, TypeError, UsageError):
+        return content
+
+
+_DECLARED = {
+    *("dependencies", "devDependencies", "dev-dependencies", "peerDependencies", "optionalDependencies", "version"),
+    *("project", "dependency-groups", "build-system", "package", "build-dependencies", "workspaces"),
+}
+"""The keys of a project's file that say what it is and needs, not how it is tested."""
