@@ -20,6 +20,7 @@ def open_workspace(
     checkpoints: bool = True,
     own_files: Iterable[Path] = (),
     state_dir: str | Path | None = None,
+    commit_hooks: bool = False,
 ) -> GitWorkspace | PlainWorkspace:
     """Return the workspace in a folder: with git if the folder is under git and not ignored, else without.
 
@@ -33,6 +34,7 @@ def open_workspace(
             do not count, and no checkpoint and no commit contains them. A link in place of one is not followed: the
             agent may have made it.
         state_dir: the folder for locks and checkpoints; None for the user's state folder.
+        commit_hooks: run the repository's hooks and filters, with the user's settings, when Ralph commits.
 
     Raises:
         WorkspaceError: the folder does not exist, cannot be read, or has no files checked out by git.
@@ -41,12 +43,20 @@ def open_workspace(
     state = Path(state_dir) if state_dir is not None else None
     places = [Path(os.path.realpath(file.parent), file.name) for file in own_files]
     own = [place.relative_to(folder).as_posix() for place in places if place.is_relative_to(folder)]
-    if (found := find_repository(folder)) is None:
+    if (found := find_repository(folder, state_dir=state)) is None:
         opened = PlainWorkspace(folder, noise=noise, protect=protect, own_files=own, state_dir=state)
     else:
         repository, within = found
         opened = GitWorkspace(
-            folder, repository, within=within, noise=noise, protect=protect, own_files=own, state_dir=state
+            folder,
+            repository,
+            within=within,
+            noise=noise,
+            protect=protect,
+            own_files=own,
+            state_dir=state,
+            checkpoints=checkpoints,
+            hooks=commit_hooks,
         )
     if not checkpoints:
         opened.checkpoints = None

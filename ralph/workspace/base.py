@@ -49,7 +49,7 @@ class Snapshot(BaseModel, frozen=True):
     fingerprint: str | None = None
     head: str | None = None
     files: dict[str, str] = {}
-    seen_by: Literal["git", "folder"] = "folder"
+    seen_by: Literal["git", "checkpoint", "folder"] = "folder"
     problem: str = ""
 
 

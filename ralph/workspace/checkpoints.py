@@ -1,9 +1,8 @@
-"""Checkpoints: earlier states of a workspace's files, kept byte for byte as commits on private refs.
+"""Checkpoints: earlier states of a workspace's files, kept byte for byte as commits in Ralph's own repository.
 
-The refs are `refs/ralph/<run>/<iteration>/<before or after>`, and `refs/ralph/<run>/heads/<commit>` for commits that
-were removed from a branch. With git they lie in the user's repository. A checkpoint's parent is the commit that was
-checked out, so that git's garbage collection keeps what they need. The user's branch, index, stash, settings and hooks
-are not involved.
+The refs are `refs/ralph/<run>/<iteration>/<before or after>`. A checkpoint has no parent; a note in its message names
+the commit that was checked out. The user's repository is not involved, apart from `refs/ralph/<run>/heads/<commit>` in
+it, for commits that were removed from a branch. Checkpoints of earlier versions lie there, too, and can be used.
 
 Restoring touches only what differs from the present files. Nothing is written through a link, and nothing is
 overwritten or removed that the present files' tree does not contain.
@@ -26,9 +25,10 @@ import anyio.to_thread
 
 from ralph.errors import WorkspaceError
 from ralph.types.output import Checkpoint
-from ralph.workspace.file_index import LISTED, FileIndex, Tree
+from ralph.workspace.file_index import LISTED, FileIndex, Look, Tree
+from ralph.workspace.gate import Git, GitError
 from ralph.workspace.protection import new_aside
-from ralph.workspace.repository import GitError, display_path, some_of, unquote_path
+from ralph.workspace.repository import display_path, some_of, unquote_path
 from ralph.workspace.scan import ABSENT, passes_link
 
 _REPOSITORY = "160000"
@@ -40,6 +40,7 @@ _MOMENT = 1.0
 _NOTED = 1000
 _NOTE = "Left-Out: "
 _OWN_FILES = "Apart: "
+_HEAD = "Head: "
 _REFS = "refs/ralph/"
 _HEADS = "heads/"
 _OLD_HEADS = f"{_REFS}{_HEADS}"
@@ -256,14 +257,21 @@ class Checkpoints:
         """Return the number of files that git and the checkpoints lack; see `FileIndex.count_new`."""
         return await self._index.count_new()
 
-    async def take(self, run_id: str, name: str, *, head: str | None = None) -> Checkpoint:
-        """Save the present files under a name within the run, such as "3/after"; see `Workspace.checkpoint`."""
+    async def take(self, run_id: str, name: str, *, head: str | None = None, look: Look | None = None) -> Checkpoint:
+        """Save the present files under a name within the run, such as "3/after"; see `Workspace.checkpoint`.
+
+        Args:
+            run_id: the run.
+            name: unique in it.
+            head: the commit that is checked out, if any.
+            look: the present files, as they were just seen; None to look at them.
+        """
         async with self._lock:
             last = self._last if self._last and self._last.run_id == run_id else None
             if last is not None and name.endswith("/before") and monotonic() - last.at < _MOMENT:
                 return last.checkpoint
             try:
-                tree = await self._index.tree(head)
+                tree = await self._index.tree(look)
                 same = last is not None and (last.head, last.tree) == (head, tree.id)
                 commit = last.checkpoint.commit if last and same else await self._keep(tree, _ref(run_id, name), head)
             except (GitError, OSError) as error:
@@ -271,6 +279,20 @@ class Checkpoints:
             made = Checkpoint(commit=commit, problem=_describe_left_out(tree.left_out))
             self._last = _Last(run_id, head, tree.id, made, monotonic())
             return made
+
+    @property
+    def last(self) -> Checkpoint | None:
+        """The last checkpoint that this process has made, until files are restored."""
+        return self._last.checkpoint if self._last else None
+
+    async def head_of(self, commit: str) -> str:
+        """Return the commit that was checked out at a checkpoint; empty if it is unknown."""
+        with suppress(GitError, OSError):
+            if _ID.fullmatch(commit):
+                noted = await self._noted(commit, _HEAD)
+                words = ("rev-parse", "--quiet", "--verify", f"{commit}^")
+                return next(iter(noted or await self._index.own_git(*words, none=(1, 128))), "")
+        return ""
 
     async def difference(self, before: str, after: str | None = None, *, limit: int | None = None) -> str:
         """Return the diff of two checkpoints; see `Workspace.difference`."""
@@ -332,29 +354,34 @@ class Checkpoints:
         return _ref(run_id, _HEADS)
 
     async def forget(self, run_id: str) -> None:
-        """Delete a run's checkpoints and its refs to removed commits.
-
-        The user's git collects what only they kept; in Ralph's own repository, this method does.
-        """
+        """Delete a run's checkpoints and its refs to removed commits, and free their space."""
         async with self._lock:
-            try:
+            with suppress(GitError, OSError):
                 prefix = _ref(run_id, "")
-                refs = await self._index.users_git("for-each-ref", "--format=%(refname)", prefix, max_output=LISTED)
-                if refs:
-                    refs += await self._old_heads(prefix)
-                    gone = "".join(f"delete {ref}\n" for ref in refs)
-                    await self._index.users_git("update-ref", "--stdin", stdin=gone.encode())
-                if refs and self._index.repository is None:
-                    await self._index.own_git("gc", "--quiet", "--prune=now")
-            except (GitError, OSError):
-                return
+                theirs = await self._forget_theirs(prefix)
+                own = await self._index.own_git("for-each-ref", "--format=%(refname)", prefix)
+                await self._index.forget([ref for ref in own if ref not in theirs])
 
-    async def _old_heads(self, prefix: str) -> list[str]:
+    async def _forget_theirs(self, prefix: str) -> list[str]:
+        """Delete a run's refs in the user's repository."""
+        repository = self._index.repository
+        if repository is None:
+            return []
+        with suppress(GitError):
+            refs = await repository.git("for-each-ref", "--format=%(refname)", prefix, max_output=LISTED)
+            if refs:
+                refs += await self._old_heads(repository.git, prefix)
+                gone = "".join(f"delete {ref}\n" for ref in refs)
+                await repository.users_git("update-ref", "--stdin", stdin=gone.encode())
+            return refs
+        return []
+
+    async def _old_heads(self, git: Git, prefix: str) -> list[str]:
         """Return the refs in the old place to commits on which a checkpoint of the run was made."""
         try:
-            lines = await self._index.users_git("for-each-ref", "--format=%(objectname) %(refname)", _OLD_HEADS)
+            lines = await git("for-each-ref", "--format=%(objectname) %(refname)", _OLD_HEADS)
             found = ["for-each-ref", "--format=%(parent)", prefix]
-            made_on = set(await self._index.users_git(*found, max_output=LISTED)) if lines else set[str]()
+            made_on = set(await git(*found, max_output=LISTED)) if lines else set[str]()
         except GitError:  # a checkpoint is damaged; it can go anyway
             return []
         return [ref for commit, ref in (line.split(" ", 1) for line in lines) if commit in made_on]
@@ -362,9 +389,7 @@ class Checkpoints:
     async def _restore(self, commit: str, *, force: bool) -> Restored:
         target = await self._tree_of(commit) if _ID.fullmatch(commit) else None
         if target is None:
-            raise WorkspaceError(
-                f"Checkpoint {commit[:12]} no longer exists.", "`git for-each-ref refs/ralph` lists those that do."
-            )
+            raise WorkspaceError(f"Checkpoint {commit[:12]} no longer exists.", "`ralph show` names those of a run.")
         left_out = dict.fromkeys(map(os.fsencode, await self._noted(commit, _NOTE)), "")
         async with self._as_of(commit):
             return await self._restore_tree(commit, Tree(target, left_out), force=force)
@@ -391,8 +416,10 @@ class Checkpoints:
 
     async def _unheld(self, present: Tree) -> list[str]:
         """Return some of the files that differ from the last checkpoint."""
-        words = ("diff-tree", "-r", "--name-only", "--root", "HEAD", present.id)
-        lines = await self._index.own_git(*words, none=(128,), max_output=1 << 16)
+        newest = ("for-each-ref", "--sort=-committerdate", "--count=1", "--format=%(objectname)", _REFS)
+        before = await self._index.own_git(*newest)
+        words = ("diff-tree", "-r", "--name-only", *before, present.id)
+        lines = await self._index.own_git(*words, none=(128,), max_output=1 << 16) if before else []
         return [display_path(unquote_path(line)) for line in lines]
 
     async def _compare(self, *how: str, before: str, after: str | None = None, most: int = LISTED) -> list[str]:
@@ -409,17 +436,9 @@ class Checkpoints:
     async def _keep(self, tree: Tree, ref: str, head: str | None) -> str:
         """Commit the tree to a private ref."""
         left_out = map(os.fsdecode, tree.left_out)
-        message = f"{ref}\n\n{_notes(_NOTE, left_out)}{_notes(_OWN_FILES, self._index.own_files)}".encode()
-        try:
-            (commit,) = await self._index.users_git(
-                "commit-tree", tree.id, *(["-p", head] if head else []), stdin=message
-            )
-        except GitError:  # the commit that is checked out may be broken
-            (commit,) = await self._index.users_git("commit-tree", tree.id, stdin=message)
-        try:
-            await self._index.users_git("update-ref", ref, commit)
-        except GitError:  # a killed git may have left its lock on that very name
-            await self._index.users_git("update-ref", f"{ref}-{commit[:12]}", commit)
+        notes = _notes(_HEAD, [head] if head else []) + _notes(_NOTE, left_out)
+        message = f"{ref}\n\n{notes}{_notes(_OWN_FILES, self._index.own_files)}"
+        commit = await self._index.commit(tree.id, message, ref)
         await self._index.remember(commit)
         return commit
 

@@ -1,25 +1,33 @@
-"""Ralph's own index of a workspace's files: writes them byte for byte as a tree of git objects.
+"""Ralph's own repository for a workspace: its index of the files, and trees, commits and refs made from that.
 
-The objects go to the user's repository, if there is one. Everything else lies in Ralph's folder in the user's state
-folder: the index, which remembers each file's state so that only changed files are read; empty settings; attributes
-that turn every conversion off. So neither line-ending rules and filters of the repository nor an agent's changes to its
-index affect the tree. For a folder without git, the objects and refs lie in Ralph's folder, too.
+It lies in Ralph's folder in the user's state folder and holds every object that its trees need, so that neither
+`rm -rf .git` nor `git gc` loses one. The index remembers each file's state, so that only changed files are read;
+attributes turn every conversion off. So neither line-ending rules and filters of the repository nor an agent's
+changes to its index affect a tree. The user's objects are only read, to compare the files with the commit that is
+checked out.
 """
 
+import hashlib
 import os
 import re
+import shutil
+import stat
+import time
+import zlib
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import NamedTuple
 
+import anyio
 import anyio.to_thread
 
 from ralph.system.files import read_regular
+from ralph.workspace.gate import OURS, READING, Git, GitError, environment
 from ralph.workspace.lock import folder_key, state_folder
-from ralph.workspace.repository import SAFE, STATUS, Git, GitError, Repository, environment, read_status, unquote_path
-from ralph.workspace.scan import NOISE, Classified, check_cancelled, classify
+from ralph.workspace.repository import FIELDS_BEFORE_PATH, STATUS, Repository, unquote_path
+from ralph.workspace.scan import ABSENT, NOISE, Classified, check_cancelled, classify, in_thread
 
 LISTED = 512 * 1024 * 1024
 """The most bytes of a list of files, or of a diff, that are read."""
@@ -28,30 +36,34 @@ _AT_ONCE = 20_000
 _MANY = 1000
 """The number of files from which packing pays: single objects cost ten times the disk work."""
 
+_FEW = 100
+_NOT_OURS = 10.0
+"""Seconds for a call that reads the user's index, which may be a pipe by now."""
+
 _SMALL = 64 * 1024
 _PACKED_AT_ONCE = 64 * 1024 * 1024
 _NAMES_READ = 128 * 1024 * 1024
 _INNER = 16
-_EXCLUDES_READ = 256 * 1024
-_UNCONVERTED = "* -text -crlf -eol -ident -filter -working-tree-encoding\n"
-_HEAD = ("rev-parse", "--quiet", "--verify", "HEAD^{commit}")
-_SETTINGS = (
-    *SAFE,
-    *("-c", "core.bare=false"),
-    *("-c", "core.sparseCheckout=false"),
-    *("-c", "core.untrackedCache=true"),
-    *("-c", "status.showUntrackedFiles=all"),
-    *("-c", "submodule.recurse=false"),
-    *("-c", "index.version=4"),
+_COPIED_AT_MOST = 64 * 1024 * 1024
+"""Bytes of the user's packs that are copied; more are hard links, which an agent can still overwrite in place."""
+
+_UNCONVERTED = "* -text -crlf -eol -ident -filter -working-tree-encoding !diff !merge\n"
+_SETTINGS = tuple(
+    word
+    for key, value in (
+        *OURS,
+        ("core.sparseCheckout", "false"),
+        ("core.untrackedCache", "true"),
+        ("status.showUntrackedFiles", "all"),
+        ("index.version", "4"),
+    )
+    for word in ("-c", f"{key}={value}")
 )
 _ROOMY = {"MALLOC_TRIM_THRESHOLD_": str(1 << 28), "MALLOC_TOP_PAD_": str(1 << 24)}
 """Settings that make the C library keep memory: git allocates 256 KiB for each file, half of the time."""
 
-_IDENTITY = {
-    f"GIT_{who}_{what}": value
-    for who in ("AUTHOR", "COMMITTER")
-    for what, value in (("NAME", "Ralph"), ("EMAIL", "ralph@localhost"))
-}
+_AUTHOR = "Ralph <ralph@localhost>"
+_NO_COMMIT = "ref: refs/heads/none\n"
 
 
 class Tree(NamedTuple):
@@ -59,6 +71,23 @@ class Tree(NamedTuple):
 
     id: str
     left_out: dict[bytes, str]
+
+
+@dataclass(slots=True)
+class Look:
+    """The differences of the files from the commit that is checked out, and from the index.
+
+    Attributes:
+        committed: content hashes in the commit, by path, of the paths that differ from it or from the index.
+        changed: the paths that differ from the index.
+        missing: those that are in the commit but not in the index.
+        untracked: those of the changed ones that are not in the index.
+    """
+
+    committed: dict[bytes, str] = field(default_factory=dict[bytes, str])
+    changed: list[bytes] = field(default_factory=list[bytes])
+    missing: list[bytes] = field(default_factory=list[bytes])
+    untracked: set[bytes] = field(default_factory=set[bytes])
 
 
 class FileIndex:
@@ -70,12 +99,13 @@ class FileIndex:
         within: the workspace's path in it; empty at its top.
         own_files: paths in the workspace that no tree contains because Ralph writes them; the set may grow.
         state_dir: the parent of Ralph's own folder; None for the user's state folder.
+        keeps: contents are kept; without, files can only be compared.
 
     Attributes:
         top: the folder that the tree's paths start from.
         own_files: the given set.
         folder: Ralph's own folder for the workspace, out of the agent's reach.
-        users_git: git in the repository that has the refs: the user's, if there is one.
+        repository: the given one.
         read, to_read: the number of files that the current scan has read, and has to read.
     """
 
@@ -89,25 +119,32 @@ class FileIndex:
         within: str = "",
         own_files: set[str] | None = None,
         state_dir: Path | None = None,
+        keeps: bool = True,
     ) -> None:
-        self.top = repository.top if repository else path
         self.folder = (state_dir or state_folder()) / "checkpoints" / folder_key(path)
+        if repository is None:  # it may have been one in which the folder was not the top
+            within = _first_line(self.folder / "within")
+        self.top = path.parents[within.count("/")] if within else path
         self.repository = repository
-        refs = repository.git.env if repository else environment() | {"GIT_DIR": str(self.folder)}
-        self.users_git = Git(self.top, {**refs, **_IDENTITY})
-        own = {"GIT_DIR": str(self.folder), "GIT_WORK_TREE": str(self.top), **_ROOMY}
-        if repository is not None:
-            own["GIT_OBJECT_DIRECTORY"] = str(repository.common / "objects")
-        self._git = Git(self.top, environment() | own, (*_SETTINGS, "--literal-pathspecs"), timeout=900.0)
+        own = environment(GIT_DIR=str(self.folder), GIT_WORK_TREE=str(self.top), GIT_OPTIONAL_LOCKS="1", **_ROOMY)
+        if not keeps:
+            own["GIT_INDEX_FILE"] = str(self.folder / "seen.index")
+        confine = repository.confine if repository else None
+        self._git = Git(own, (*_SETTINGS, *READING), timeout=900.0, confine=confine, writable=(self.folder, self.top))
         self._path = path
+        self._keeps = keeps
         self._within = (within,) if within else ()
         self.own_files = set[str]() if own_files is None else own_files
+        self._lock = anyio.Lock()
         self._taken_out: set[bytes] = set()
         self._ready = False
         self._excluded: bytes | None = None
-        self._users_index: tuple[str | None, int] | None = None
+        self._head: str | None = None
+        self._pointed = False
         self._inner: set[bytes] = set()
+        self._left_out: dict[bytes, str] = {}
         self._tree: str | None = None
+        self._forced: list[bytes] = []
 
     @property
     def kept_folders(self) -> frozenset[str]:
@@ -119,23 +156,48 @@ class FileIndex:
         """The paths that no tree contains, from `top`."""
         return {os.fsencode("/".join((*self._within, path))) for path in self.own_files}
 
-    async def tree(self, head: str | None = None) -> Tree:
-        """Return the files as they are now. Rebuilds a broken index, once.
+    @property
+    def apart(self) -> frozenset[bytes]:
+        """The paths that the last tree has left out, and those of nested repositories."""
+        return frozenset((*self._left_out, *self._inner))
+
+    async def look(self, head: str | None) -> Look:
+        """Return how the files differ from a commit and from the last tree. The first time, all files are read.
 
         Args:
-            head: the commit that is checked out, if it is known.
+            head: the commit, usually the user's; None for none.
+
+        Raises:
+            GitError: git cannot read the files, or the commit.
+            OSError: Ralph's folder cannot be used.
+        """
+        async with self._lock:
+            await self._begin()
+            if not self._keeps:
+                await self._read_commit(head)
+            return await self._status(head)
+
+    async def tree(self, look: Look | None = None) -> Tree:
+        """Return the files as they are now, or were at a look a moment ago. Rebuilds a broken index, once.
 
         Raises:
             GitError: git cannot read the files.
             OSError: Ralph's folder cannot be used.
         """
-        try:
-            return await self._look(head)
-        except GitError:
-            await anyio.to_thread.run_sync(self._begin_anew)
-            return await self._look(head)
-        finally:
-            self.read = self.to_read = 0
+        async with self._lock:
+            try:
+                await self._begin()
+                return await self._take(look or await self._status(self._head))
+            except GitError:
+                await anyio.to_thread.run_sync(self._begin_anew)
+                await self._begin()
+                return await self._take(await self._status(None))
+            finally:
+                self.read = self.to_read = 0
+
+    async def commit(self, tree: str, message: str, ref: str) -> str:
+        """Write a commit of a tree, and a ref to it. Raises `OSError`."""
+        return self._commit(tree, message.encode("utf-8", "replace"), ref)
 
     async def count_new(self) -> int:
         """Return the number of files that are neither in git, nor in a checkpoint, nor ignored.
@@ -149,8 +211,9 @@ class FileIndex:
         return len(await self.own_git(*words, *(f"--exclude={glob}" for glob in NOISE), max_output=_NAMES_READ))
 
     async def remember(self, commit: str) -> None:
-        """Compare the next scan with a commit of the last tree."""
-        await anyio.to_thread.run_sync((self.folder / "HEAD").write_text, f"{commit}\n")
+        """Compare the next scan of a folder without git with a commit of the last tree."""
+        if self.repository is None:
+            self._point(commit)
 
     async def own_git(
         self,
@@ -160,35 +223,75 @@ class FileIndex:
         env: Mapping[str, str] | None = None,
         max_output: int = LISTED,
     ) -> list[str]:
-        """Run git with Ralph's own index, settings and attributes, and the user's objects.
-
-        Ralph's own objects can be read, too: the folder may have come under git since they were made.
-        """
+        """Run git in Ralph's own repository. It finds the user's objects, too: older checkpoints are there."""
         await self._prepare()
-        both = {"GIT_ALTERNATE_OBJECT_DIRECTORIES": str(self.folder / "objects"), **(env or {})}
-        return await self._git(*arguments, stdin=stdin, none=none, env=both, max_output=max_output)
+        return await self._git(
+            *arguments, stdin=stdin, none=none, env={**self._theirs, **(env or {})}, max_output=max_output
+        )
 
     async def refs(self, form: str, prefix: str) -> list[str]:
-        """Return the refs below a prefix, formatted by `git for-each-ref`: the user's and Ralph's own."""
+        """Return the refs below a prefix, formatted by `git for-each-ref`: Ralph's own, and older ones."""
         words = ("for-each-ref", f"--format={form}", prefix)
-        theirs = await self.users_git(*words, max_output=LISTED)
-        return theirs if self.repository is None else [*theirs, *await self.own_git(*words)]
+        found = await self.own_git(*words)
+        with suppress(GitError):
+            found += await self.repository.git(*words, max_output=LISTED) if self.repository else []
+        return found
 
-    async def _look(self, head: str | None) -> Tree:
+    async def forget(self, refs: list[str]) -> None:
+        """Delete refs, and free the space of what only they kept."""
+        if refs:
+            self._point(None)
+            await self.own_git("update-ref", "--stdin", stdin="".join(f"delete {ref}\n" for ref in refs).encode())
+            await self._git("gc", "--quiet", "--prune=now")
+
+    @property
+    def _theirs(self) -> dict[str, str]:
+        """The variable by which git finds the user's objects."""
+        if self.repository is None:
+            return {}
+        path = str(self.repository.common / "objects")
+        quoted = path.replace("\\", "\\\\").replace('"', '\\"')
+        return {"GIT_ALTERNATE_OBJECT_DIRECTORIES": f'"{quoted}"' if set(path) & set(':"\n') else path}
+
+    async def _begin(self) -> None:
         await self._prepare()
-        await anyio.to_thread.run_sync(self._make_ready_to_write)
-        lines = await self._git(*STATUS, *self._within, max_output=LISTED)
-        status = await anyio.to_thread.run_sync(read_status, lines)
+        self._make_ready_to_write()
+        fresh = not (self.folder / "index").exists()
+        if self._keeps and (fresh or self._forced):
+            look = await self._status(None if fresh else self._head)
+            look.missing += self._forced
+            await self._take(look)
+        self._forced = []
+
+    async def _status(self, head: str | None) -> Look:
+        if self.repository is not None:
+            self._point(head)
+        lines = await self._git(*STATUS, *self._within, env=self._theirs, max_output=LISTED)
+        return await in_thread(len(lines) > _MANY, _read_look, lines)
+
+    def _point(self, commit: str | None) -> None:
+        """Set the commit that the files are compared with."""
+        if not self._pointed or self._head != commit:
+            self._pointed = False
+            (self.folder / "HEAD").write_text(f"{commit}\n" if commit else _NO_COMMIT)
+            self._head, self._pointed = commit, True
+
+    async def _read_commit(self, head: str | None) -> None:
+        if not self._pointed or self._head != head or not (self.folder / "seen.index").exists():
+            await self._git("read-tree", *(("-m", head) if head else ("--empty",)), env=self._theirs)
+
+    async def _take(self, look: Look) -> Tree:
+        """Update the index by a look, and write its tree."""
         own_files = self.own_files_from_top
-        paths = [path for path in (*status.paths, *await self._tracked_but_ignored(head)) if path not in own_files]
-        found = await anyio.to_thread.run_sync(classify, self.top, paths)
+        paths = [path for path in (*look.changed, *look.missing) if path not in own_files]
+        found = await in_thread(len(paths) > _FEW, classify, self.top, paths)
         await self._name_inner(found)
-        untracked = {path.removesuffix(b"/") for path in status.untracked}
-        gone = [path for path in (*found.gone, *found.left_out) if path not in untracked]
+        absent = look.untracked.union(look.missing)
+        gone = [path for path in (*found.gone, *found.left_out) if path not in absent]
         gone += own_files - self._taken_out  # an earlier run's trees may have held them
         held = [*found.held, *found.inner]
         tree = self._tree if not gone and not held else None
-        self._tree = None  # should the look be ended on the way, what it has done is in the index
+        self._tree = None  # should this be ended on the way, what it has done is in the index
         if gone:
             nothing = b"0" * (40 if self._algorithm == "sha1" else 64)
             lines = b"".join(b"0 %b\t%b\0" % (nothing, path) for path in gone)
@@ -198,9 +301,8 @@ class FileIndex:
             await self._add_files(held)
         if tree is None:
             (tree,) = await self._git("write-tree")
-        self._tree = tree
-        left_out = found.left_out | dict.fromkeys(self._inner, "it is a repository of its own")
-        return Tree(tree, left_out)
+        self._tree, self._left_out = tree, found.left_out
+        return Tree(tree, found.left_out | dict.fromkeys(self._inner, "it is a repository of its own"))
 
     async def _add_files(self, paths: list[bytes]) -> None:
         """Read files into the objects and the index. An interrupted call keeps what it has read."""
@@ -210,7 +312,7 @@ class FileIndex:
             for start in range(0, len(paths), _AT_ONCE):
                 self.read = start
                 some = paths[start : start + _AT_ONCE]
-                if self.repository is None and len(some) >= _MANY:
+                if len(some) >= _MANY and not self._has_packs:
                     await self._pack(some)
                 await self._git(*update, stdin=b"".join(path + b"\0" for path in some))
         except GitError:  # one of them may have become unreadable: all the others, then
@@ -230,31 +332,24 @@ class FileIndex:
 
     async def _name_inner(self, found: Classified) -> None:
         """Leave out nested repositories without a commit, and those beyond the first few."""
+        here = self.repository or Repository(self.top, self.folder)
         for number, path in enumerate(tuple(found.inner)):
-            inner = self.top / os.fsdecode(path)
-            git = Git(inner, environment() | {"GIT_DIR": str(inner / ".git")})
-            if number >= _INNER or not await git(*_HEAD, none=(1,)):
-                found.inner.remove(path)
-                found.left_out[path] = "it is a repository of its own"
+            inner = here.at(path) if number < _INNER else None
+            with suppress(GitError):
+                if inner is not None and await inner.head():
+                    continue
+            found.inner.remove(path)
+            found.left_out[path] = "it is a repository of its own"
         self._inner.update(found.inner)
         self._inner.difference_update(found.gone)
 
-    async def _tracked_but_ignored(self, head: str | None) -> list[bytes]:
-        """Return tracked files that are ignored, if there may be more than in the last scan."""
-        if self.repository is None:
-            return []
-        with suppress(OSError):
-            state = (head, (self.repository.git_dir / "index").stat().st_size)
-            if state != self._users_index:
-                words = ("ls-files", "--cached", "--ignored", "--exclude-standard", "--", *self._within)
-                lines = await self.users_git(*words, max_output=LISTED)
-                self._users_index = state
-                return [unquote_path(line) for line in lines]
-        return []
-
     @property
     def _algorithm(self) -> str:
-        return self.repository.algorithm if self.repository else "sha1"
+        if self.repository is not None:
+            return self.repository.algorithm
+        with suppress(OSError):
+            return "sha256" if b"sha256" in read_regular(self.folder / "config", _SMALL) else "sha1"
+        return "sha1"
 
     async def _prepare(self) -> None:
         if self._ready:
@@ -263,16 +358,16 @@ class FileIndex:
         await anyio.to_thread.run_sync(lambda: folder.mkdir(parents=True, exist_ok=True, mode=0o700))
         if not (folder / "config").exists():
             words = ("init", "--quiet", "--bare", "--template=", f"--object-format={self._algorithm}", str(folder))
-            await Git(folder, environment(), SAFE)(*words)
+            await Git(environment(), _SETTINGS, confine=self._git.confine, writable=(folder,))(*words)
         await anyio.to_thread.run_sync(self._set_up)
-        if self.repository is not None and (
-            named := await self.users_git.line("config", "--type=path", "--get", "core.excludesFile", none=(1,))
-        ):
-            options = (*_SETTINGS, "-c", f"core.excludesFile={named}", "--literal-pathspecs")
-            self._git = replace(self._git, options=options)
         if (folder / "index").exists():
             staged = await self._git("ls-files", "--stage", max_output=LISTED)
             self._inner = {unquote_path(line.partition("\t")[2]) for line in staged if line.startswith("160000 ")}
+        if self.repository is not None and self._keeps:
+            words = ("ls-files", "--cached", "--ignored", "--exclude-standard", "--", *self._within)
+            with suppress(GitError):  # an index that the agent has broken
+                listed = await replace(self.repository.git, timeout=_NOT_OURS)(*words, max_output=LISTED)
+                self._forced = [*map(unquote_path, listed)]
         self._ready = True
 
     def _set_up(self) -> None:
@@ -280,6 +375,14 @@ class FileIndex:
         info.mkdir(exist_ok=True)
         (info / "attributes").write_text(_UNCONVERTED)
         (self.folder / "workspace").write_bytes(os.fsencode(self._path))
+        if self.repository is not None:
+            (self.folder / "within").write_text("".join(self._within))
+            if self._keeps and not (self.folder / "index").exists():
+                _take_packs(self.repository.common / "objects" / "pack", self.folder / "objects" / "pack")
+
+    @property
+    def _has_packs(self) -> bool:
+        return any((self.folder / "objects" / "pack").glob("*.keep"))
 
     def _make_ready_to_write(self) -> None:
         """Remove the lock of a killed git, and update the list of ignored paths.
@@ -287,31 +390,88 @@ class FileIndex:
         Besides .gitignore, those are in the repository's own list, or the usual noise.
         """
         if self._excluded is None:  # a process that only reads must leave the lock of a writer alone
-            (self.folder / "index.lock").unlink(missing_ok=True)
+            for index in ("index", "seen.index"):
+                (self.folder / f"{index}.lock").unlink(missing_ok=True)
         here = _literally(os.fsencode("/".join(("", *self._within, ""))))
         own_files = [os.fsencode(path) for path in sorted(self.own_files) if "\n" not in path]  # it is a list of lines
         own = b"".join(here + path + b"\n" for path in (b".ralph/", *map(_literally, own_files)))
         if self.folder.is_relative_to(self.top):
-            own += os.fsencode(f"/{self.folder.parent.relative_to(self.top)}/\n")
-        if self.repository is None:
-            content = b"".join(glob.encode() + b"\n" for glob in NOISE)
-        else:
-            try:
-                content = read_regular(self.repository.common / "info" / "exclude", _EXCLUDES_READ) + b"\n"
-            except OSError:
-                content = b""
+            own += os.fsencode(f"/{self.folder.parent.parent.relative_to(self.top)}/checkpoints/\n")
+            own += os.fsencode(f"/{self.folder.parent.parent.relative_to(self.top)}/git/\n")
+        content = self.repository.excluded if self.repository else b"".join(glob.encode() + b"\n" for glob in NOISE)
         if self._excluded != content + own:
             (self.folder / "info" / "exclude").write_bytes(content + own)
             self._excluded = content + own
 
     def _begin_anew(self) -> None:
         """Discard the index, which is only a cache, and repair everything else at the next use."""
-        for name in ("index", "index.lock", "config", "config.lock"):
+        for name in ("index", "index.lock", "seen.index", "seen.index.lock", "config", "config.lock"):
             (self.folder / name).unlink(missing_ok=True)
+        self._pointed = False
         with suppress(FileNotFoundError):
-            (self.folder / "HEAD").write_text("ref: refs/heads/none\n")
-        self._ready, self._tree, self._users_index = False, None, None
+            self._point(None)
+        self._ready, self._tree = False, None
         self._inner, self._taken_out = set(), set()
+
+    def _commit(self, tree: str, message: bytes, ref: str) -> str:
+        """Write the files of a commit and a ref as git does: two calls of git less for each checkpoint."""
+        who = f"{_AUTHOR} {int(time.time())} +0000"
+        body = f"tree {tree}\nauthor {who}\ncommitter {who}\n\n".encode() + message
+        loose = b"commit %d\0" % len(body) + body
+        commit = hashlib.new(self._algorithm, loose, usedforsecurity=False).hexdigest()
+        for path, content in (
+            (self.folder / "objects" / commit[:2] / commit[2:], zlib.compress(loose)),
+            (self.folder / ref, f"{commit}\n".encode()),
+        ):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            new = self.folder / f"new.{os.getpid()}"
+            new.write_bytes(content)
+            new.replace(path)
+        return commit
+
+
+def _first_line(path: Path) -> str:
+    with suppress(OSError):
+        return os.fsdecode(read_regular(path, 4096)).partition("\n")[0]
+    return ""
+
+
+def _take_packs(theirs: Path, ours: Path) -> None:
+    """Keep the packs that a repository has: copies of small ones, hard links to large ones; else git writes objects."""
+    packs = [path for path in theirs.glob("pack-*.pack") if stat.S_ISREG(path.lstat().st_mode)]
+    put = shutil.copyfile if sum(path.lstat().st_size for path in packs) <= _COPIED_AT_MOST else os.link
+    ours.mkdir(parents=True, exist_ok=True)
+    for path in packs:
+        index = path.with_suffix(".idx")
+        with suppress(OSError):
+            if stat.S_ISREG(index.lstat().st_mode):
+                put(path, ours / path.name, follow_symlinks=False)
+                (ours / path.name).with_suffix(".keep").touch()
+                put(index, ours / index.name, follow_symlinks=False)
+
+
+def _read_look(lines: list[str]) -> Look:
+    """Parse the output of `git status`. Raises `GitError` if it is empty."""
+    if not lines or not lines[0].startswith("# "):
+        raise GitError("git status said nothing")
+    look = Look()
+    for line in lines:
+        kind, _, rest = line.partition(" ")
+        if kind not in FIELDS_BEFORE_PATH or not rest:
+            continue
+        *fields, path = rest.split(" ", FIELDS_BEFORE_PATH[kind])
+        name = unquote_path(path)
+        if kind == "?":
+            look.untracked.add(name.removesuffix(b"/"))
+            look.changed.append(name)
+            continue
+        state, mode, blob = fields[0], fields[2], fields[5]
+        look.committed[name] = ABSENT if mode == ABSENT else f"{mode} {blob}"
+        if state == "D.":
+            look.missing.append(name)
+        elif state[1] != ".":
+            look.changed.append(name)
+    return look
 
 
 def _literally(path: bytes) -> bytes:

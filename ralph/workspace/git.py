@@ -2,36 +2,51 @@
 
 import os
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import AsyncGenerator, Iterable
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
-
-import anyio.to_thread
+from time import monotonic
+from typing import Literal, NamedTuple
 
 from ralph.errors import WorkspaceError
 from ralph.types import evolve
-from ralph.types.output import Changes
+from ralph.types.output import Changes, Checkpoint
 from ralph.workspace.base import CommitResult, PlainWorkspace, Snapshot, fingerprint, summarize
 from ralph.workspace.checkpoints import Checkpoints
-from ralph.workspace.file_index import FileIndex
+from ralph.workspace.file_index import FileIndex, Look
+from ralph.workspace.gate import ANY, GitError
 from ralph.workspace.protection import Protection
-from ralph.workspace.repository import ANY, GitError, Repository, Status, display_path, operation_in_progress
-from ralph.workspace.scan import ContentHashes, check_cancelled
+from ralph.workspace.repository import Repository, Status, display_path, operation_in_progress
+from ralph.workspace.scan import ContentHashes, check_cancelled, in_thread
 
 NESTED = 16
 
 _CLEAN = "clean"
+_FEW = 20
+_MANY = 1000
+_MOMENT = 1.0
+"""Seconds for which a look at the files is still one at the present files."""
+
 _Between = dict[str, tuple[str, str]]
 """The content hashes in two commits, by path."""
 
 _REMEDY = "Fix that, then commit it yourself: the files are as the run left them."
 
 
+class _Seen(NamedTuple):
+    """A snapshot with the look that it was made from, and its time."""
+
+    snapshot: Snapshot
+    look: Look
+    at: float
+
+
 class GitWorkspace(PlainWorkspace):
     """A folder in a git repository: its top, or a subfolder, and then only files below it count.
 
     A snapshot costs one `git status`, and one more for each submodule and each untracked nested repository, at most 16.
-    Ignored files do not count, and neither does staging. If git can no longer read the repository, the folder is
-    compared without git, and the snapshot says why.
+    A checkpoint right after it uses the same one. Ignored files do not count, and neither does staging. If the agent
+    has removed or damaged the repository, the files are compared with the last checkpoint, and the snapshot says why.
 
     Args:
         path: the folder.
@@ -41,6 +56,8 @@ class GitWorkspace(PlainWorkspace):
         protect: globs of paths that the agent must not change, in addition to git's own and ralph.toml.
         own_files: paths in the folder that Ralph writes itself.
         state_dir: the folder for locks and checkpoints; None for the user's state folder.
+        checkpoints: make checkpoints possible.
+        hooks: run the repository's hooks and filters, with the user's settings, when Ralph commits.
     """
 
     def __init__(
@@ -53,42 +70,108 @@ class GitWorkspace(PlainWorkspace):
         protect: Iterable[str] = (),
         own_files: Iterable[str] = (),
         state_dir: Path | None = None,
+        checkpoints: bool = True,
+        hooks: bool = False,
     ) -> None:
         super().__init__(path, noise=noise, own_files=own_files, state_dir=state_dir)
-        index = FileIndex(path, repository, within=within, own_files=self.own_files, state_dir=state_dir)
-        self.checkpoints = self._checkpoints = Checkpoints(index)
+        self._index = FileIndex(
+            path, repository, within=within, own_files=self.own_files, state_dir=state_dir, keeps=checkpoints
+        )
+        self.checkpoints = self._checkpoints = Checkpoints(self._index)
         servers = repository.common / "info" / "refs"  # which git writes by itself when it cleans up
-        self.protection = Protection(path, _gits_own(path, repository), protect, index.folder, but=[servers])
+        self.protection = Protection(path, _gits_own(path, repository), protect, self._index.folder, but=[servers])
         self._repository = repository
         self._within = within
+        self._hooks = hooks
         self._hashes = ContentHashes(path, repository.algorithm)
+        self._seen: _Seen | None = None
+        self._indexed: _Seen | None = None
 
     async def snapshot(self) -> Snapshot:
         try:
-            head, paths, commits = await self._look()
-        except GitError as error:
-            seen = await super().snapshot()
-            problem = f"Git cannot read the workspace ({error}), so its files are compared without it."
-            return evolve(seen, problem=f"{problem} {seen.problem}".strip())
-        hashes = await anyio.to_thread.run_sync(self._hashes, paths, abandon_on_cancel=True) if paths else {}
-        files = {display_path(path): mark for path, mark in (hashes | commits).items()}
-        return Snapshot(fingerprint=fingerprint(head, files), head=head, files=files, seen_by="git")
+            head = await self._repository.head()
+            look = await self._index.look(head)
+        except (GitError, OSError) as error:
+            return await self._without_git(f"Git cannot read the workspace ({error})")
+        return await self._snapshot(look, head)
+
+    async def _without_git(self, why: str) -> Snapshot:
+        """Return a snapshot relative to the last checkpoint, or else one of the whole folder."""
+        last = self._checkpoints.last if self.checkpoints else None
+        if last is not None and last.commit:
+            with suppress(GitError, OSError):
+                look = await self._index.look(last.commit)
+                problem = f"{why}, so its files are compared with the last checkpoint."
+                return await self._snapshot(look, None, problem=problem)
+        seen = await super().snapshot()
+        return evolve(seen, problem=f"{why}, so its files are compared without it. {seen.problem}".strip())
+
+    async def _snapshot(self, look: Look, head: str | None, *, problem: str = "") -> Snapshot:
+        paths, commits = await self._differing(look)
+        hashes = await in_thread(len(paths) > _FEW, self._hashes, paths)
+        top = os.fsencode(f"{self._within}/") if self._within else b""
+        found = {path: mark for path, mark in (hashes | commits).items() if look.committed.get(top + path) != mark}
+        files = {display_path(path): mark for path, mark in found.items()}
+        seen_by = "checkpoint" if problem else "git"
+        made = Snapshot(fingerprint=fingerprint(head, files), head=head, files=files, seen_by=seen_by, problem=problem)
+        self._seen = _Seen(made, look, monotonic())
+        return made
+
+    async def checkpoint(
+        self, run_id: str, iteration: int, moment: Literal["before", "after"], *, seen: Snapshot | None = None
+    ) -> Checkpoint:
+        if self.checkpoints is None:
+            return Checkpoint()
+        head = seen.head if seen is not None and seen.seen_by == "git" else None
+        now = self._seen if self._seen and monotonic() - self._seen.at < _MOMENT else None
+        fresh = now if now is not None and now.snapshot is seen else None
+        before, indexed, self._indexed = self._checkpoints.last, self._indexed, None
+        made = await self._checkpoints.take(
+            run_id, f"{iteration}/{moment}", head=head, look=fresh.look if fresh else None
+        )
+        if made.commit:
+            self._indexed = indexed if made is before else fresh
+        return made
 
     async def changes(self, before: Snapshot, after: Snapshot) -> Changes:
-        if before.fingerprint is None or after.fingerprint is None or before.seen_by != after.seen_by:
+        if before.fingerprint is None or after.fingerprint is None:
             problem = after.problem or before.problem or "The folder was not read in the same way before."
             return summarize(after, (), problem=problem)
+        if (changed := self._since_index(before, after)) is not None:
+            commits, problem = await self._count(before.head, after.head)
+            return summarize(after, changed, commits=commits, problem=problem)
+        if before.seen_by != after.seen_by:
+            return summarize(after, (), problem=after.problem or before.problem)
         if after.seen_by == "folder":
             return await super().changes(before, after)
-        between, commits, problem = await self._between(before.head, after.head)
+        between, problem = await self._between(before.head, after.head)
+        commits, uncounted = await self._count(before.head, after.head)
         paths = before.files.keys() | after.files.keys() | between.keys()
-        changed = (path for path in paths if not _unchanged(path, before, after, between))
-        return summarize(after, changed, commits=commits, problem=problem)
+        changed = [path for path in paths if not _unchanged(path, before, after, between)]
+        return summarize(after, changed, commits=commits, problem=problem or uncounted)
+
+    def _since_index(self, before: Snapshot, after: Snapshot) -> list[str] | None:
+        """Return the paths that changed between two snapshots, if the index was made at one and compared at the other.
+
+        This needs no commit, so that it holds whatever the agent did to the repository.
+        """
+        if self._indexed is None or self._seen is None:
+            return None
+        if self._indexed.snapshot is not before or self._seen.snapshot is not after:
+            return None
+        look, apart = self._seen.look, set(map(display_path, self._own(self._index.apart)))
+        changed = set(map(display_path, self._own({path.removesuffix(b"/") for path in look.changed})))
+        names = before.files.keys() | after.files.keys() | changed
+        inner = tuple(f"{path}/" for path in apart)
+        changed -= apart
+        others = (path for path in names - changed if path in apart or path.startswith(inner))
+        moved = [path for path in others if before.files.get(path) != after.files.get(path)]
+        return moved + [path for path in changed if before.files.get(path, _CLEAN) != after.files.get(path)]
 
     async def commits_since(self, commit: str) -> int:
-        git = self._repository.users_git
-        then = await git.line("rev-parse", "--quiet", "--verify", f"{commit}^", none=ANY)
-        return int(await git.line("rev-list", "--count", f"{then}..HEAD", "--", none=ANY) or 0) if then else 0
+        then = await self._checkpoints.head_of(commit)
+        words = ("rev-list", "--count", f"{then}..HEAD", "--")
+        return int(await self._repository.git.line(*words, none=ANY) or 0) if then else 0
 
     async def reset_branch(self, run_id: str, commit: str) -> str:
         repository, git = self._repository, self._repository.users_git
@@ -96,7 +179,7 @@ class GitWorkspace(PlainWorkspace):
         if operation := operation_in_progress(repository):
             raise WorkspaceError(f"The branch cannot be moved: {operation} is in progress in {repository.top}.", remedy)
         try:
-            then = await git.line("rev-parse", "--quiet", "--verify", f"{commit}^", none=ANY)
+            then = await self._checkpoints.head_of(commit)
             now = await git.line("rev-parse", "--quiet", "--verify", "HEAD", none=ANY)
             if then == now:
                 return ""
@@ -104,9 +187,10 @@ class GitWorkspace(PlainWorkspace):
             if not then or common != then:
                 why = "the current commit does not come after the commit of the checkpoint"
                 raise WorkspaceError(f"The branch cannot be moved: {why}.", remedy)
-            await git("update-ref", f"{self._checkpoints.heads(run_id)}{now[:12]}", now)
-            await git("update-ref", "-m", "ralph rollback", "HEAD", then, now)
-            await git("read-tree", then)  # the index moves, too; the files stay
+            async with self._users_index() as index:
+                await git("read-tree", then, env=index)  # the index moves, too; the files stay
+                await git("update-ref", f"{self._checkpoints.heads(run_id)}{now[:12]}", now)
+                await git("update-ref", "-m", "ralph rollback", "HEAD", then, now)
         except GitError as error:
             raise WorkspaceError(f"The branch could not be moved: {error}.", remedy) from error
         return now
@@ -124,6 +208,8 @@ class GitWorkspace(PlainWorkspace):
         index = self._checkpoints.folder / "commit.index"
         _remove(index)
         try:
+            if not self._hooks:
+                await self._repository.require_no_filter(paths)
             return await self._commit(paths, message, {"GIT_INDEX_FILE": str(index)})
         except GitError as error:
             return CommitResult(message=f"The changes are not committed: {error}. {_REMEDY}")
@@ -132,24 +218,62 @@ class GitWorkspace(PlainWorkspace):
 
     async def _commit(self, paths: Iterable[bytes], message: str, meanwhile: dict[str, str]) -> CommitResult:
         """Commit these files through an index of its own; other changes and staged files stay as they are."""
-        git = self._repository.users_git
+        git = self._repository.open_git if self._hooks else self._repository.users_git
         listed = b"".join(path + b"\0" for path in paths)
         update = ("update-index", "--add", "--remove", "-z", "--stdin")
         head = await git.line("rev-parse", "--quiet", "--verify", "HEAD", none=ANY)
-        await git("read-tree", head or "--empty", env=meanwhile)
-        await git(*update, stdin=listed, env=meanwhile)
         words = ("--quiet", "--message", message)
-        note = await self._repository.with_hooks("commit", *words, workspace=self.path, env=meanwhile)
-        await git(*update, stdin=listed)
+        note = ""
+        async with self._users_index() as users:
+            await git(*update, stdin=listed, env=users)
+            await git("read-tree", head or "--empty", env=meanwhile)
+            await git(*update, stdin=listed, env=meanwhile)
+            if self._hooks:
+                note = await self._repository.with_hooks("commit", *words, workspace=self.path, env=meanwhile)
+            else:
+                await git("commit", *words, env=meanwhile)
         commit = await git.line("rev-parse", "HEAD")
         return CommitResult(commit, f"Committed{note} as {commit[:12]}: {message.partition(chr(10))[0]}")
 
-    async def _look(self) -> tuple[str | None, list[bytes], dict[bytes, str]]:
-        """Return the commit, the paths that differ from it, and the commits of nested repositories."""
-        head, found, _ = await self._repository.status(self._within)
+    @asynccontextmanager
+    async def _users_index(self) -> AsyncGenerator[dict[str, str]]:
+        """Lock the user's index, as git does, and replace it at the end by the copy that the block has changed.
+
+        The variable for the copy is yielded. If the block raises, the index stays as it is.
+
+        Raises:
+            GitError: another git has the lock, or has left it behind.
+        """
+        index = self._repository.git_dir / "index"
+        lock, copy = index.with_name("index.lock"), self._checkpoints.folder / "users.index"
+        _remove(copy)
+        try:
+            handle = os.open(lock, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
+        except OSError as error:
+            raise GitError(
+                f"{str(lock)!r} cannot be made ({error.strerror}): another git holds it, or left it"
+            ) from error
+        try:
+            with os.fdopen(handle, "wb") as file:
+                with suppress(FileNotFoundError):
+                    copy.write_bytes(index.read_bytes())
+                yield {"GIT_INDEX_FILE": str(copy)}
+                file.write(copy.read_bytes())
+            lock.replace(index)
+        except OSError as error:
+            raise GitError(f"the index could not be written: {error.strerror}") from error
+        finally:
+            lock.unlink(missing_ok=True)
+            _remove(copy)
+
+    async def _differing(self, look: Look) -> tuple[list[bytes], dict[bytes, str]]:
+        """Return the paths that differ from the commit, and the commits of nested repositories."""
+        found = [*look.committed, *look.untracked]
         paths = {path.removesuffix(b"/") for path in found}
         commits: dict[bytes, str] = {}
-        queue = deque(_inside(self._repository, b"", found))
+        untracked = [path for path in look.changed if path.endswith(b"/")]
+        queue = deque(_inside(self._repository, b"", [*untracked, *(path + b"/" for path in self._index.apart)]))
+        queued = set(queue)
         for _ in range(NESTED):
             if not queue:
                 break
@@ -164,9 +288,11 @@ class GitWorkspace(PlainWorkspace):
             if path in paths:
                 commits[path] = f"160000 {status.head}"
             paths.update(path + b"/" + name.removesuffix(b"/") for name in status.paths)
-            queue.extend(_inside(inner, path + b"/", status.paths))
-        own = await anyio.to_thread.run_sync(self._own, paths)
-        return head, sorted(own), {own_path: commits[path] for own_path, path in own.items() if path in commits}
+            more = [place for place in _inside(inner, path + b"/", status.paths) if place not in queued]
+            queue.extend(more)
+            queued.update(more)
+        own = await in_thread(len(paths) > _MANY, self._own, paths)
+        return sorted(own), {own_path: commits[path] for own_path, path in own.items() if path in commits}
 
     def _own(self, paths: Iterable[bytes]) -> dict[bytes, bytes]:
         """Return those paths that count, by their names from the workspace."""
@@ -178,16 +304,24 @@ class GitWorkspace(PlainWorkspace):
                 counted[path[len(prefix) :]] = path
         return counted
 
-    async def _between(self, before: str | None, after: str | None) -> tuple[_Between, int, str]:
-        """Return the difference of two commits, the number of new commits, and any problem."""
+    async def _between(self, before: str | None, after: str | None) -> tuple[_Between, str]:
+        """Return the difference of two commits, and any problem."""
         if after is None or before == after:
-            return {}, 0, ""
+            return {}, ""
         try:
             found = await self._repository.differences(before, after, self._within)
-            between = {display_path(short): found[path] for short, path in self._own(found).items()}
-            return between, await self._repository.commits(before, after), ""
+            return {display_path(short): found[path] for short, path in self._own(found).items()}, ""
         except GitError as error:
-            return {}, 0, f"Git cannot tell what was committed ({error})."
+            return {}, f"Git cannot tell what was committed ({error})."
+
+    async def _count(self, before: str | None, after: str | None) -> tuple[int, str]:
+        """Return the number of new commits, and any problem."""
+        if after is None or before == after:
+            return 0, ""
+        try:
+            return await self._repository.commits(before, after), ""
+        except GitError as error:
+            return 0, f"Git cannot tell what was committed ({error})."
 
 
 def _gits_own(path: Path, repository: Repository) -> list[Path]:

@@ -1,122 +1,32 @@
-"""The gate for git: every call to the user's `git`, and the repository as read through it.
-
-A `Git` calls the program in one place with one environment. With the options `SAFE` it executes nothing that a
-repository brings along: no hook, file-system monitor, filter or diff program; it fetches nothing and never asks for a
-password. `Repository.users_git` calls git as the user would, with identity, settings, filters and hooks, after the
-protected paths were restored; hooks in the workspace itself are not run, because the agent can change them.
-"""
+"""A repository, read and changed through the gate for git: status, commits, differences, nested repositories."""
 
 import os
 import re
-import subprocess
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property
+from hashlib import sha256
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from ralph.errors import UsageError, WorkspaceError
+from ralph.errors import WorkspaceError
 from ralph.system.files import read_regular
-from ralph.system.process import run
+from ralph.workspace.gate import (
+    Confine,
+    Git,
+    GitError,
+    environment,
+    git_program,
+    make_view,
+    read_list,
+    read_settings,
+    settings_in,
+    users_settings,
+)
+from ralph.workspace.lock import state_folder
 from ralph.workspace.scan import ABSENT
 
-SAFE = (
-    *("-c", "core.fsmonitor=false"),
-    *("-c", f"core.hooksPath={os.devnull}"),
-    *("-c", "core.quotePath=true"),
-    *("-c", "protocol.allow=never"),
-)
-READING = (*SAFE, "--no-optional-locks", "--literal-pathspecs")
-_KEPT = ("GIT_EXEC_PATH", "GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM", "GIT_CEILING_DIRECTORIES")
-
 _NAMED = 5
-
-ANY = range(-64, 256)
-"""Every exit status."""
-
-
-class GitError(Exception):
-    """A failed git call; its text is git's complaint in one line."""
-
-
-@dataclass(frozen=True, slots=True)
-class Git:
-    """The user's git in one place.
-
-    Attributes:
-        cwd: the folder to run in.
-        env: the whole environment.
-        options: git's own, before the command.
-        timeout: in seconds.
-    """
-
-    cwd: Path
-    env: Mapping[str, str]
-    options: Sequence[str] = READING
-    timeout: float = 120.0
-
-    async def __call__(
-        self,
-        *arguments: str,
-        stdin: bytes = b"",
-        none: Collection[int] = (),
-        env: Mapping[str, str] | None = None,
-        max_output: int = 32 * 1024 * 1024,
-    ) -> list[str]:
-        """Return the lines that git prints; of more than `max_output` bytes those in the first half.
-
-        An exit status in `none` means an empty result. `env` has variables in addition.
-
-        Raises:
-            GitError: git fails, cannot be run, or times out.
-        """
-        argv = ["git", *self.options, *arguments]
-        command = next((word for word in arguments if not word.startswith("-")), "")
-        given = {**self.env, **(env or {})}
-        try:
-            done = await run(
-                argv, cwd=self.cwd, env=given, stdin=stdin or None, timeout=self.timeout, max_output=max_output
-            )
-        except UsageError as error:
-            raise GitError(error.problem.rstrip(".")) from error
-        if done.timed_out:
-            raise GitError(f"git {command} took more than {self.timeout:.0f} s")
-        if done.code and done.code not in none:
-            said = _complaint(done.stderr or done.stdout)
-            raise GitError(said or f"git {command} ended with status {done.code}")
-        if done.code or not done.stdout:
-            return []
-        lines = (done.stdout[: max_output // 2] if done.stdout_truncated else done.stdout).split("\n")
-        return lines if lines[-1] and not done.stdout_truncated else lines[:-1]
-
-    async def line(self, *arguments: str, none: Collection[int] = ()) -> str:
-        """Return the first line that git prints, or the empty string."""
-        return next(iter(await self(*arguments, none=none)), "")
-
-
-def run_git_now(folder: Path, *arguments: str) -> "subprocess.CompletedProcess[str]":
-    """Run a short git query in a folder; blocks. Raises `OSError` if git is not installed."""
-    return subprocess.run(
-        ["git", *SAFE, "--no-optional-locks", *arguments],
-        cwd=folder,
-        env=environment(),
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        encoding="utf-8",
-        errors="surrogateescape",
-        check=False,
-    )
-
-
-def environment() -> dict[str, str]:
-    """Return the environment for git, without variables that change the repository or the output."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("GIT_") or name in _KEPT}
-    return kept | {"GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C", "LANGUAGE": ""}
-
-
-def _complaint(stderr: str) -> str:
-    """Return git's complaint in one line without a full stop and without its hints."""
-    lines = [line.strip() for line in stderr[:4000].splitlines() if line.strip() and not line.startswith("hint:")]
-    return " ".join(lines[:3])[:500].removeprefix("error: ").removeprefix("fatal: ").rstrip(".")
 
 
 _ESCAPED = re.compile(rb'\\([abtnvfr"\\]|[0-7]{3})')
@@ -179,34 +89,122 @@ class Repository:
 
     Args:
         top: the folder that its paths start from.
-        git_dir: git's folder, or the file that names it.
-        settings: the files with the repository's own settings; without them, each status asks git.
+        git_dir: git's folder.
         algorithm: of its ids, sha1 or sha256.
         common: the folder that all its worktrees share; by default `git_dir`.
+        settings: those of its own settings that are kept; None for none.
+        state_dir: the folder for the views of repositories; None for the user's state folder.
+        confine: starts git in a sandbox; None for no sandbox.
 
     Attributes:
         git: reads the repository.
-        users_git: changes it as its user would.
+        users_git: changes it in the user's name, without running anything but git.
+        open_git: changes it as the user's git does, with their settings, the repository's own, hooks and filters.
     """
 
     def __init__(
         self,
         top: Path,
         git_dir: Path,
-        settings: Sequence[Path] = (),
-        algorithm: str = "sha1",
         *,
+        algorithm: str = "sha1",
         common: Path | None = None,
+        settings: Mapping[str, str] | None = None,
+        state_dir: Path | None = None,
+        confine: Confine | None = None,
     ) -> None:
         self.top = top
         self.git_dir = git_dir
         self.common = common or git_dir
         self.algorithm = algorithm
-        self._settings = tuple(settings)
-        where = {"GIT_DIR": str(git_dir), "GIT_WORK_TREE": str(top)}
-        self.git = Git(top, environment() | where)
+        self.confine = confine
+        self._settings = settings or {}
+        self.state_dir = state_dir
+
+    @cached_property
+    def excluded(self) -> bytes:
+        """The user's list of ignored paths for all repositories, and then the repository's own."""
+        named = self._users_settings.get("core.excludesfile")
+        own = Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config") / "git" / "ignore"
+        users = read_list(Path(os.path.realpath(Path(named).expanduser() if named else own)))
+        return users + read_list(self.common / "info" / "exclude")
+
+    @cached_property
+    def git(self) -> Git:
+        return Git(self._pinned, confine=self.confine)
+
+    @cached_property
+    def users_git(self) -> Git:
         who = {name: value for name, value in os.environ.items() if name.startswith(("GIT_AUTHOR_", "GIT_COMMITTER_"))}
-        self.users_git = Git(top, environment() | who | where, (), timeout=300.0)
+        writable = (self.common, self.git_dir, self.top)
+        return Git(self._pinned | who, (), timeout=300.0, confine=self.confine, writable=writable)
+
+    @cached_property
+    def open_git(self) -> Git:
+        own = {
+            name: value for name, value in os.environ.items() if name in _WHERE_SETTINGS or not name.startswith("GIT_")
+        }
+        who = {name: value for name, value in self.users_git.env.items() if name.startswith(_IDENTITY)}
+        where = {
+            "GIT_DIR": str(self.git_dir),
+            "GIT_WORK_TREE": str(self.top),
+            "GIT_TERMINAL_PROMPT": "0",
+            "LC_ALL": "C",
+        }
+        return Git(own | who | where, (), timeout=300.0)
+
+    @cached_property
+    def _users_settings(self) -> dict[str, str]:
+        return users_settings(self.git_dir)
+
+    @cached_property
+    def _pinned(self) -> dict[str, str]:
+        """The environment that names git's folders; making it blocks for some milliseconds."""
+        name = sha256(os.fsencode(self.common)).hexdigest()[:32]
+        users = {key: value for key, value in self._users_settings.items() if key != "core.excludesfile"}
+        folder = (self.state_dir or state_folder()) / "git" / name
+        try:
+            view = make_view(folder, self.common, users | dict(self._settings), self.excluded)
+        except OSError as error:
+            raise GitError(f"{str(folder)!r} cannot be written: {error.strerror}") from error
+        where = {"GIT_DIR": str(self.git_dir), "GIT_COMMON_DIR": str(view), "GIT_WORK_TREE": str(self.top)}
+        return environment(**where)
+
+    async def head(self) -> str | None:
+        """Return the commit that is checked out, read without git; None before the first commit.
+
+        Raises:
+            GitError: the folder is no longer a repository.
+        """
+        found = self._head()
+        if found == _NOT_IN_FILES:
+            return await self.git.line("rev-parse", "--quiet", "--verify", "HEAD", none=(1,)) or None
+        return found
+
+    def _head(self) -> str | None:
+        if not (self.common / "objects").is_dir():
+            raise GitError(f"not a git repository: {str(self.git_dir)!r}")
+        name = "HEAD"
+        for _ in range(_LINKED):
+            text = _first_line(self.git_dir / name) or (_first_line(self.common / name) if name != "HEAD" else "")
+            if _ID.fullmatch(text):
+                return text
+            if not text and name != "HEAD":
+                return self._packed(name)
+            name = text.removeprefix("ref:").strip()
+            if not text.startswith("ref:") or not name.startswith("refs/") or ".." in name:
+                raise GitError(f"not a git repository: its HEAD is {text[:40]!r}")
+            if name == "refs/heads/.invalid":
+                return _NOT_IN_FILES
+        raise GitError("its HEAD leads nowhere")
+
+    def _packed(self, name: str) -> str | None:
+        try:
+            packed = read_regular(self.common / "packed-refs", _PACKED_READ)
+        except OSError:
+            return None
+        found = re.search(rb"^([0-9a-f]{40,64}) " + re.escape(os.fsencode(name)) + rb"$", packed, re.MULTILINE)
+        return found[1].decode() if found else None
 
     async def status(self, within: str = "") -> Status:
         """Return what differs from HEAD in the index or on disk, and new files; only below a folder, if given.
@@ -214,7 +212,7 @@ class Repository:
         Raises:
             GitError: git fails, as in the other methods.
         """
-        return read_status(await self.git(*STATUS, *_below(within), env=await self._without_filters()))
+        return read_status(await self.git(*STATUS, *_below(within)))
 
     async def commits(self, before: str | None, after: str) -> int:
         """Return the number of commits in one commit's history but not in another's."""
@@ -246,44 +244,25 @@ class Repository:
         try:
             if not folder.resolve().is_relative_to(self.top) or not (folder / ".git").exists():
                 return None
-        except (OSError, RuntimeError, ValueError):
+            git_dir, common = _folders(folder / ".git")
+        except (OSError, RuntimeError, ValueError, GitError):
             return None
-        return Repository(folder, folder / ".git", algorithm=self.algorithm)
-
-    async def _without_filters(self) -> dict[str, str]:
-        """Return variables that disable the filters in the repository's own settings.
-
-        Git would run them on changed files. This runs git only if the settings may name filters.
-        """
-        if not self._may_filter():
-            return {}
-        words = ("config", "--null", "--show-scope", "--name-only", "--get-regexp", r"^filter\.")
-        out = await self.git(*words, none=(1,))
-        fields = "\n".join(out).split("\0")
-        own = {key for scope, key in zip(fields[::2], fields[1::2], strict=False) if scope in {"local", "worktree"}}
-        names = sorted({key.removeprefix("filter.").rpartition(".")[0] for key in own})
-        harmless = (("clean", ""), ("smudge", ""), ("process", ""), ("required", "false"))
-        settings = [(f"filter.{name}.{key}", value) for name in names for key, value in harmless]
-        env = {"GIT_CONFIG_COUNT": str(len(settings))}
-        for number, (key, value) in enumerate(settings):
-            env |= {f"GIT_CONFIG_KEY_{number}": key, f"GIT_CONFIG_VALUE_{number}": value}
-        return env
-
-    def _may_filter(self) -> bool:
-        if not self._settings:
-            return True
-        for number, path in enumerate(self._settings):
-            try:
-                text = read_regular(path, _SETTINGS_READ).lower()
-            except FileNotFoundError:
-                if number == 0:
-                    return True
-            except OSError:
-                return True
-            else:
-                if b"filter" in text or b"include" in text or len(text) == _SETTINGS_READ:
-                    return True
-        return False
+        if not any(common.is_relative_to(place) for place in (self.top, self.common)):
+            return None
+        try:
+            settings = settings_in(read_settings(common / "config"))
+        except GitError:
+            settings = dict[str, str]()
+        algorithm = settings.get("extensions.objectformat", "sha1")
+        return Repository(
+            folder,
+            git_dir,
+            algorithm=algorithm,
+            common=common,
+            settings=settings,
+            state_dir=self.state_dir,
+            confine=self.confine,
+        )
 
     async def with_hooks(
         self,
@@ -292,60 +271,124 @@ class Repository:
         workspace: Path,
         env: Mapping[str, str] | None = None,
     ) -> str:
-        """Run a command as the user, with the repository's hooks, except those that the agent can change.
+        """Run a command as the user's git does, with the repository's hooks, except those in the workspace.
 
         Returns a phrase for the user if hooks were left out, else the empty string. The error names the hooks that may
         be the cause: a hook's own message need not name it.
         """
-        folder = (self.top / await self.users_git.line("rev-parse", "--git-path", "hooks")).resolve()
+        folder = (self.top / await self.open_git.line("rev-parse", "--git-path", "hooks")).resolve()
         if folder.is_relative_to(workspace) and not folder.is_relative_to(self.common):
-            await self.users_git("-c", f"core.hooksPath={os.devnull}", command, *arguments, env=env)
+            await self.open_git("-c", f"core.hooksPath={os.devnull}", command, *arguments, env=env)
             return " without the hooks, which lie in the workspace,"
         try:
-            await self.users_git(command, *arguments, env=env)
+            await self.open_git(command, *arguments, env=env)
         except GitError as error:
             hooks = [name for name in _HOOKS[command] if os.access(folder / name, os.X_OK)]
             runs = f", which runs the repository's hook {' and '.join(hooks)}," if hooks else ""
             raise GitError(f"`git {command}`{runs} refused: {error}") from error
         return ""
 
+    async def require_no_filter(self, paths: Iterable[bytes]) -> None:
+        """Refuse paths with contents that the repository's attributes send through a filter, such as git-lfs.
 
-def find_repository(folder: Path) -> tuple[Repository, str] | None:
+        Raises:
+            GitError: there is one; it names some.
+        """
+        lines = await self.git("check-attr", "--stdin", "-z", "filter", stdin=b"".join(path + b"\0" for path in paths))
+        fields = "\n".join(lines).split("\0")
+        named = zip(fields[::3], fields[2::3], strict=False)
+        found = [path for path, value in named if value not in {"unspecified", "unset"}]
+        if found:
+            raise GitError(f"{some_of(found)} need a filter of the repository, which only --commit-hooks runs")
+
+
+_WHERE_SETTINGS = ("GIT_EXEC_PATH", "GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM")
+_IDENTITY = ("GIT_AUTHOR_", "GIT_COMMITTER_")
+_ID = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?", re.ASCII)
+_NOT_IN_FILES = "reftable"
+_LINKED = 6
+_PACKED_READ = 64 * 1024 * 1024
+
+
+def _first_line(path: Path) -> str:
+    """Return the first line of a small file of git's; empty if it cannot be read."""
+    try:
+        return read_regular(path, 4096).decode("utf-8", "replace").partition("\n")[0].strip()
+    except (OSError, ValueError):
+        return ""
+
+
+def _folders(dot_git: Path) -> tuple[Path, Path]:
+    """Return git's folder and the one that all worktrees share, from `.git`, a folder or a file.
+
+    Raises:
+        GitError: it is neither.
+    """
+    git_dir = dot_git
+    if not dot_git.is_dir():
+        text = _first_line(dot_git)
+        if not text.startswith("gitdir:"):
+            raise GitError(f"{str(dot_git)!r} is not a repository")
+        git_dir = Path(os.path.realpath(dot_git.parent / text.removeprefix("gitdir:").strip()))
+    leads = _first_line(git_dir / "commondir")
+    common = Path(os.path.realpath(git_dir / leads)) if leads else git_dir
+    if not _first_line(git_dir / "HEAD") or not (common / "objects").is_dir():
+        raise GitError(f"{str(git_dir)!r} is not a repository")
+    return git_dir, common
+
+
+def _is_gits_own(folder: Path) -> bool:
+    return all((folder / name).is_dir() for name in ("objects", "refs")) and (folder / "HEAD").exists()
+
+
+def find_repository(
+    folder: Path, *, state_dir: Path | None = None, confine: Confine | None = None
+) -> tuple[Repository, str] | None:
     """Return a folder's repository and the folder's path in it, empty at the top.
 
     None without git, without a repository, and if the repository ignores the folder. Blocks for a few milliseconds.
 
     Raises:
-        WorkspaceError: the folder is git's own, or git refuses to read the repository.
+        WorkspaceError: the folder is git's own, or the repository cannot be read.
     """
+    if git_program() is None:
+        return None
+    for top in (folder, *folder.parents):
+        if _is_gits_own(top):
+            raise WorkspaceError(
+                f"{str(folder)!r} is git's own folder or a bare repository; there are no files to work on.",
+                "Name a folder in which the repository is checked out.",
+            )
+        try:
+            git_dir, common = _folders(top / ".git")
+        except (GitError, OSError):
+            continue
+        break
+    else:
+        return None
     try:
-        asked = run_git_now(
-            *(folder, "rev-parse", "--is-inside-git-dir", "--show-object-format"),
-            *("--absolute-git-dir", "--git-common-dir", "--show-prefix"),
+        settings = settings_in(read_settings(common / "config"))
+        algorithm = settings.get("extensions.objectformat", "sha1")
+        repository = Repository(
+            top,
+            git_dir,
+            algorithm=algorithm,
+            common=common,
+            settings=settings,
+            state_dir=state_dir,
+            confine=confine,
         )
-    except OSError:
-        return None
-    if asked.returncode != 0:
-        refusal = _complaint(asked.stderr)
-        if "not a git repository" in refusal:
+        within = "" if top == folder else folder.relative_to(top).as_posix()
+        if within and replace(repository.git, options=()).now("check-ignore", "--quiet", "--", within).returncode == 0:
             return None
-        raise WorkspaceError(f"Git refuses to read {str(folder)!r}: {refusal}", "Fix that, or name another folder.")
-    inside, algorithm, where, common, prefix = asked.stdout.split("\n", 4)
-    if inside == "true":
+    except GitError as error:
         raise WorkspaceError(
-            f"{str(folder)!r} is git's own folder or a bare repository; there are no files to work on.",
-            "Name a folder in which the repository is checked out.",
-        )
-    within = prefix.removesuffix("\n").rstrip("/")
-    if within and run_git_now(folder, "check-ignore", "--quiet", ".").returncode == 0:
-        return None
-    top = folder.parents[within.count("/")] if within else folder
-    shared = (folder / common).resolve()
-    settings = (shared / "config", Path(where) / "config.worktree")
-    return Repository(top, Path(where), settings, algorithm, common=shared), within
+            f"Git refuses to read {str(folder)!r}: {error}.", "Fix that, or name another folder."
+        ) from error
+    return repository, within
 
 
-_FIELDS_BEFORE_PATH = {"1": 7, "u": 9, "?": 0}
+FIELDS_BEFORE_PATH = {"1": 7, "u": 9, "?": 0}
 """The number of fields before the path, by the kind of a line of `git status`."""
 
 
@@ -360,8 +403,8 @@ def read_status(lines: list[str]) -> Status:
         kind, _, rest = line.partition(" ")
         if kind == "#" and rest.startswith("branch.oid "):
             head = None if rest.endswith("(initial)") else rest.rpartition(" ")[2]
-        elif kind in _FIELDS_BEFORE_PATH and rest:
-            paths.append(unquote_path(rest.split(" ", _FIELDS_BEFORE_PATH[kind])[-1]))
+        elif kind in FIELDS_BEFORE_PATH and rest:
+            paths.append(unquote_path(rest.split(" ", FIELDS_BEFORE_PATH[kind])[-1]))
             if kind == "?":
                 untracked.append(paths[-1])
     return Status(head, paths, untracked)

@@ -13,9 +13,10 @@ import stat
 import time
 from collections.abc import Callable, Collection, Generator, Iterable
 from contextlib import contextmanager, suppress
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar, TypeVarTuple
 
 import anyio.from_thread
+import anyio.to_thread
 
 from ralph.system.files import read_regular
 from ralph.system.patterns import path_matcher
@@ -168,6 +169,15 @@ def _unheld(path: bytes, state: os.stat_result, budget: int) -> str:
     if state.st_size > budget:
         return "it is too much at once"
     return "" if os.access(path, os.R_OK) else "it cannot be read"
+
+
+_Given = TypeVarTuple("_Given")
+_Result = TypeVar("_Result")
+
+
+async def in_thread(many: bool, function: Callable[[*_Given], _Result], *args: *_Given) -> _Result:  # noqa: FBT001
+    """Call a function that reads files: in a thread if they are many; for a few, the way there would take longer."""
+    return await anyio.to_thread.run_sync(function, *args, abandon_on_cancel=True) if many else function(*args)
 
 
 ScanProgress = Callable[[int, int], None]

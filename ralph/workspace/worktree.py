@@ -11,8 +11,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ralph.errors import WorkspaceError
+from ralph.workspace.file_index import FileIndex
+from ralph.workspace.gate import ANY, GitError, read_list
 from ralph.workspace.lock import state_folder
-from ralph.workspace.repository import ANY, GitError, Repository, find_repository, operation_in_progress
+from ralph.workspace.repository import Repository, find_repository, operation_in_progress, unquote_path
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +30,7 @@ class Worktree:
         branch: its own branch.
         onto: the branch that was checked out in `origin`; None for a detached HEAD or if it is unknown.
         missing: uncommitted paths in `origin`, which are not in the worktree; at most a few.
+        hooks: run the repository's hooks and filters, with the user's settings.
     """
 
     run_id: str
@@ -38,6 +41,7 @@ class Worktree:
     branch: str
     onto: str | None
     missing: tuple[str, ...] = ()
+    hooks: bool = False
 
     async def merge(self, *, completed: bool) -> str:
         """Merge the branch into the one that it came from, then remove it and the worktree.
@@ -89,12 +93,20 @@ class Worktree:
         except GitError:
             return await self.kept(f"It does not merge into {self.onto} without conflicts, so nothing was changed.")
         try:
-            note = await self.repository.with_hooks("merge", "--quiet", "--no-edit", self.branch, workspace=self.origin)
+            note = await self._merge_branch()
         except GitError:
             if operation_in_progress(self.repository):  # a hook has refused the commit of what was merged by then
                 await git("merge", "--abort")
             raise
         return await self._remove(f"The work is merged{note} into {self.onto}.")
+
+    async def _merge_branch(self) -> str:
+        words = ("merge", "--quiet", "--no-edit", self.branch)
+        if self.hooks:
+            return await self.repository.with_hooks(*words, workspace=self.origin)
+        await self.repository.require_no_filter(await self.repository.differences("HEAD", self.branch))
+        await self.repository.users_git(*words)
+        return ""
 
     async def _discard(self, checkpoint: str | None) -> str:
         git = self.repository.users_git
@@ -102,10 +114,23 @@ class Worktree:
         work = await git("rev-list", "--max-count=1", self.branch, *others) or await self._uncommitted()
         if work and checkpoint is None:
             return await self.kept("No checkpoint contains all of it, so it is not discarded.")
+        kept = await self._keep(checkpoint) if work and checkpoint else ""
         await git("worktree", "remove", "--force", str(self.top))
         await git("branch", "--quiet", "-D", self.branch)
-        held = f" Its checkpoints still have the work: `git branch NAME {checkpoint}` brings it back." if work else ""
+        held = f" Its work is still kept: `git branch NAME {kept}` brings it back." if kept else ""
         return f"The worktree and {self.branch} are discarded.{held}"
+
+    async def _keep(self, checkpoint: str) -> str:
+        """Return a commit of a checkpoint's files on top of the branch, kept in the repository by a private ref."""
+        git = self.repository.users_git
+        own = FileIndex(self.path, state_dir=self.repository.state_dir).folder
+        ref = f"refs/ralph/{self.run_id}/discarded"
+        local = {"GIT_ALLOW_PROTOCOL": "file"}  # from Ralph's own repository
+        allowed = ("-c", "protocol.file.allow=always", "-c", "fetch.fsckObjects=true")
+        await git(*allowed, "fetch", "--quiet", "--no-tags", str(own), f"+{checkpoint}:{ref}", env=local)
+        kept = await git.line("commit-tree", "-p", self.branch, "-m", f"Ralph run {self.run_id}", f"{ref}^{{tree}}")
+        await git("update-ref", ref, kept)
+        return kept
 
     async def _remove(self, said: str) -> str:
         git = self.repository.users_git
@@ -118,7 +143,7 @@ class Worktree:
 
     async def _elsewhere(self) -> str:
         """Return a sentence if another branch is checked out in the worktree; else the empty string."""
-        found = find_repository(self.top)
+        found = find_repository(self.top, state_dir=self.repository.state_dir)
         if found is None:
             return ""
         now = await found[0].users_git.line("symbolic-ref", "--quiet", "--short", "HEAD", none=ANY)
@@ -128,18 +153,24 @@ class Worktree:
 
     async def _uncommitted(self) -> list[str]:
         """Return git's list of uncommitted changes."""
-        if (found := find_repository(self.top)) is None:
+        if (found := find_repository(self.top, state_dir=self.repository.state_dir)) is None:
             raise GitError("it is no longer a worktree")
         return await found[0].users_git("status", "--porcelain", "--untracked-files=all")
 
 
-async def make_worktree(folder: Path, run_id: str, *, state_dir: Path | None = None) -> Worktree:
+async def make_worktree(folder: Path, run_id: str, *, state_dir: Path | None = None, hooks: bool = False) -> Worktree:
     """Create a worktree at the current commit, in the user's state folder, on the branch `ralph/<run>`.
+
+    Args:
+        folder: in the repository.
+        run_id: the run.
+        state_dir: another folder instead of the user's state folder.
+        hooks: run the repository's hooks and filters, with the user's settings.
 
     Raises:
         WorkspaceError: the folder is not under git, has no commit yet, or git refuses.
     """
-    found = find_repository(folder)
+    found = find_repository(folder, state_dir=state_dir)
     if found is None:
         raise WorkspaceError(f"{folder} is not under git, so it cannot have a worktree.", "Leave out --worktree.")
     repository, within = found
@@ -151,7 +182,7 @@ async def make_worktree(folder: Path, run_id: str, *, state_dir: Path | None = N
     missing = await git("status", "--porcelain", "--", *([within] if within else []), none=ANY)
     try:
         top.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        await repository.with_hooks("worktree", "add", "--quiet", "-b", branch, str(top), "HEAD", workspace=folder)
+        await _add(repository, folder, branch, top, hooks=hooks)
         path = top / within
         path.mkdir(parents=True, exist_ok=True)
     except (GitError, OSError) as error:
@@ -159,10 +190,32 @@ async def make_worktree(folder: Path, run_id: str, *, state_dir: Path | None = N
         raise WorkspaceError(
             f"No worktree can be made of {repository.top}: {error}.", "Leave out --worktree."
         ) from error
-    return Worktree(run_id, repository, folder, top, path, branch, onto or None, tuple(line[3:] for line in missing))
+    names = tuple(line[3:] for line in missing)
+    return Worktree(run_id, repository, folder, top, path, branch, onto or None, names, hooks=hooks)
 
 
-def find_worktree(origin: Path, path: Path, run_id: str, onto: str | None = None) -> Worktree | None:
+async def _add(repository: Repository, folder: Path, branch: str, top: Path, *, hooks: bool) -> None:
+    words = ("--quiet", "-b", branch, str(top), "HEAD")
+    if hooks:
+        await repository.with_hooks("worktree", "add", *words, workspace=folder)
+        return
+    lists = (repository.top / ".gitattributes", repository.common / "info" / "attributes")
+    if any(b"filter" in read_list(path) for path in lists):
+        listed = await repository.git("ls-tree", "-r", "--name-only", "HEAD")
+        await repository.require_no_filter(map(unquote_path, listed))
+    (repository.common / "worktrees").mkdir(exist_ok=True)
+    await repository.users_git("worktree", "add", *words)
+    _lead_straight(top / ".git")
+
+
+def _lead_straight(dot_git: Path) -> None:
+    """Rewrite the file that leads a worktree to its repository: git wrote the way through Ralph's view of it."""
+    dot_git.write_text(f"gitdir: {Path(dot_git.read_text().removeprefix('gitdir: ').strip()).resolve()}\n")
+
+
+def find_worktree(
+    origin: Path, path: Path, run_id: str, onto: str | None = None, *, hooks: bool = False
+) -> Worktree | None:
     """Return the worktree of an earlier process's run in `path`; None if it no longer exists.
 
     It must belong to the repository of `origin`, but not be that repository's own folder.
@@ -172,4 +225,4 @@ def find_worktree(origin: Path, path: Path, run_id: str, onto: str | None = None
         return None
     if inside[0].common != repository[0].common or inside[0].top == repository[0].top:
         return None
-    return Worktree(run_id, repository[0], origin, inside[0].top, path, f"ralph/{run_id}", onto)
+    return Worktree(run_id, repository[0], origin, inside[0].top, path, f"ralph/{run_id}", onto, hooks=hooks)

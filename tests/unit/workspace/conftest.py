@@ -11,7 +11,8 @@ from ralph.workspace import Workspace, open_workspace
 
 
 @pytest.fixture(autouse=True)
-def identity(monkeypatch: pytest.MonkeyPatch) -> None:
+def identity(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "users-state"))
     for name in ("AUTHOR", "COMMITTER"):
         monkeypatch.setenv(f"GIT_{name}_NAME", "An Agent")
         monkeypatch.setenv(f"GIT_{name}_EMAIL", "agent@example.com")
@@ -38,6 +39,14 @@ def repo(empty: Repository) -> Repository:
 def workspace(repo: Repository, tmp_path: Path) -> Workspace:
     """The repository as Ralph sees it."""
     return open_workspace(repo.path, state_dir=tmp_path / "state")
+
+
+@pytest.fixture
+def own(workspace: Workspace) -> Repository:
+    """Ralph's own repository for the workspace."""
+    assert workspace.checkpoints
+    workspace.checkpoints.folder.mkdir(parents=True, exist_ok=True)
+    return Repository(workspace.checkpoints.folder)
 
 
 @pytest.fixture

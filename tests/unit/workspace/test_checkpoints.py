@@ -16,26 +16,29 @@ async def checkpoint(workspace: Workspace, iteration: int = 1) -> Checkpoint:
     return await workspace.checkpoint("run-1", iteration, "after", seen=await workspace.snapshot())
 
 
-async def test_a_checkpoint_is_a_commit_on_a_private_ref(repo: Repository, workspace: Workspace) -> None:
+async def test_a_checkpoint_is_a_commit_on_a_private_ref(
+    repo: Repository, own: Repository, workspace: Workspace
+) -> None:
     head = repo.git("rev-parse", "HEAD")
     repo.write("a.txt", "edited\n")
     repo.write("new.txt", "new\n")
     found = await checkpoint(workspace, 3)
     assert found.commit is not None
     assert found.problem == ""
-    assert repo.git("rev-parse", "refs/ralph/run-1/3/after") == found.commit
-    assert repo.git("show", f"{found.commit}:a.txt") == "edited"
-    assert repo.git("show", f"{found.commit}:new.txt") == "new"
-    assert repo.git("rev-parse", f"{found.commit}^") == head
+    assert own.git("rev-parse", "refs/ralph/run-1/3/after") == found.commit
+    assert own.git("show", f"{found.commit}:a.txt") == "edited"
+    assert own.git("show", f"{found.commit}:new.txt") == "new"
+    assert f'Head: "{head}"' in own.git("cat-file", "commit", str(found.commit))
+    assert repo.git("for-each-ref", "refs/ralph") == ""
 
 
-async def test_what_is_ignored_is_not_held(repo: Repository, workspace: Workspace) -> None:
+async def test_what_is_ignored_is_not_held(repo: Repository, own: Repository, workspace: Workspace) -> None:
     repo.write(".gitignore", "*.log\n")
     repo.write(".git/info/exclude", "secret.env\n")
     for name in ("build.log", "secret.env", "kept.txt"):
         repo.write(name, "x\n")
     found = await checkpoint(workspace)
-    held = repo.git("ls-tree", "-r", "--name-only", str(found.commit)).split()
+    held = own.git("ls-tree", "-r", "--name-only", str(found.commit)).split()
     assert held == [".gitignore", "a.txt", "kept.txt", "src/b.txt"]
 
 
@@ -118,41 +121,47 @@ async def test_no_hook_and_no_program_of_the_repository_is_run(repo: Repository,
     assert not list(repo.path.glob("ran-*"))
 
 
-async def test_what_is_tracked_is_held_even_where_it_is_ignored(repo: Repository, workspace: Workspace) -> None:
+async def test_what_is_tracked_is_held_even_where_it_is_ignored(
+    repo: Repository, own: Repository, workspace: Workspace
+) -> None:
     repo.write(".gitignore", "*.log\n")
     repo.write("kept.log", "tracked all the same\n")
     repo.git("add", "--force", "kept.log")
     found = await checkpoint(workspace)
-    assert repo.git("show", f"{found.commit}:kept.log") == "tracked all the same"
+    assert own.git("show", f"{found.commit}:kept.log") == "tracked all the same"
 
 
-async def test_a_change_that_the_users_index_hides_is_held(repo: Repository, workspace: Workspace) -> None:
+async def test_a_change_that_the_users_index_hides_is_held(
+    repo: Repository, own: Repository, workspace: Workspace
+) -> None:
     await checkpoint(workspace, 1)
     repo.git("update-index", "--assume-unchanged", "a.txt")
     repo.write("a.txt", "hidden\n")
     found = await checkpoint(workspace, 2)
-    assert repo.git("show", f"{found.commit}:a.txt") == "hidden"
+    assert own.git("show", f"{found.commit}:a.txt") == "hidden"
 
 
 async def test_what_is_broken_of_ralphs_own_folder_is_made_anew(
-    repo: Repository, workspace: Workspace, tmp_path: Path
+    repo: Repository, own: Repository, workspace: Workspace, tmp_path: Path
 ) -> None:
     await checkpoint(workspace, 1)
-    (own,) = (tmp_path / "state/checkpoints").iterdir()
     for spoil in ("index", "HEAD", "config"):
-        (own / spoil).write_text("garbage")
-        (own / "index.lock").touch()
+        (own.path / spoil).write_text("garbage")
+        (own.path / "index.lock").touch()
         repo.write("a.txt", f"{spoil}\n")
         later = open_workspace(repo.path, state_dir=tmp_path / "state")
         found = await checkpoint(later, 2)
-        assert repo.git("show", f"{found.commit}:a.txt") == spoil
+        assert own.git("show", f"{found.commit}:a.txt") == spoil
 
 
-async def test_a_lock_on_a_ref_that_a_killed_git_left_is_in_nobodys_way(repo: Repository, workspace: Workspace) -> None:
-    repo.write(".git/refs/ralph/run-1/1/after.lock", "")
+async def test_a_lock_on_a_ref_that_a_killed_git_left_is_in_nobodys_way(
+    repo: Repository, own: Repository, workspace: Workspace
+) -> None:
+    (own.path / "refs/ralph/run-1/1").mkdir(parents=True)
+    (own.path / "refs/ralph/run-1/1/after.lock").touch()
     found = await checkpoint(workspace, 1)
     assert found.commit is not None
-    assert repo.git("for-each-ref", "--format=%(objectname)", "refs/ralph") == found.commit
+    assert own.git("for-each-ref", "--format=%(objectname)", "refs/ralph") == found.commit
 
 
 async def test_a_submodule_is_noted_by_its_commit(repo: Repository, workspace: Workspace, tmp_path: Path) -> None:
@@ -172,18 +181,20 @@ async def test_a_state_folder_in_the_workspace_is_not_held(repo: Repository) -> 
     workspace = open_workspace(repo.path, state_dir=repo.path / "own")
     first = await checkpoint(workspace, 1)
     assert (await checkpoint(workspace, 2)) == first
-    assert repo.git("ls-tree", "--name-only", str(first.commit)).split() == ["a.txt", "src"]
+    assert workspace.checkpoints
+    own = Repository(workspace.checkpoints.folder)
+    assert own.git("ls-tree", "--name-only", str(first.commit)).split() == ["a.txt", "src"]
 
 
 async def test_the_checkpoint_before_an_iteration_is_the_last_one_only_for_a_moment(
-    repo: Repository, workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+    repo: Repository, own: Repository, workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     last = await checkpoint(workspace, 1)
     repo.write("a.txt", "a person's, while the run was paused\n")
     monkeypatch.setattr(checkpoints, "_MOMENT", 0.0)
     found = await workspace.checkpoint("run-1", 2, "before")
     assert found.commit != last.commit
-    assert repo.git("rev-parse", "refs/ralph/run-1/2/before") == found.commit
+    assert own.git("rev-parse", "refs/ralph/run-1/2/before") == found.commit
 
 
 async def test_a_name_that_is_none_for_a_ref_is_one_of_its_own(repo: Repository, workspace: Workspace) -> None:
@@ -209,7 +220,7 @@ async def test_who_only_reads_leaves_the_lock_of_one_who_writes_alone(
 
 
 async def test_a_file_that_cannot_be_read_after_all_keeps_no_other_one_out(
-    repo: Repository, workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+    repo: Repository, own: Repository, workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (repo.path / "link").symlink_to("src")
 
@@ -218,7 +229,7 @@ async def test_a_file_that_cannot_be_read_after_all_keeps_no_other_one_out(
 
     monkeypatch.setattr(file_index, "classify", too_hopeful)
     found = await checkpoint(workspace)
-    assert repo.git("ls-tree", "-r", "--name-only", str(found.commit)).split() == ["a.txt", "link", "src/b.txt"]
+    assert own.git("ls-tree", "-r", "--name-only", str(found.commit)).split() == ["a.txt", "link", "src/b.txt"]
 
 
 @pytest.mark.parametrize("within", ["", "src", "src/[page]"])
@@ -300,7 +311,9 @@ async def test_a_link_in_the_place_of_such_a_file_leaves_no_work_out(repo: Repos
     repo.write("new.txt", "new\n")
     assert (await workspace.changes(before, await workspace.snapshot())).files == ("new.txt",)
     found = await checkpoint(workspace)
-    assert "new.txt" in repo.git("ls-tree", "-r", "--name-only", str(found.commit)).split()
+    assert workspace.checkpoints
+    own = Repository(workspace.checkpoints.folder)
+    assert "new.txt" in own.git("ls-tree", "-r", "--name-only", str(found.commit)).split()
 
 
 async def test_neither_is_it_in_a_folder_without_git(tmp_path: Path) -> None:
@@ -329,14 +342,14 @@ async def test_an_abbreviated_id_that_two_checkpoints_share_finds_neither(
 
 
 async def test_the_checkpoint_right_after_a_restore_has_the_restored_files(
-    repo: Repository, workspace: Workspace
+    repo: Repository, own: Repository, workspace: Workspace
 ) -> None:
     first = await checkpoint(workspace, 1)
     repo.write("a.txt", "edited\n")
     await checkpoint(workspace, 2)
     await workspace.restore(str(first.commit))
     found = await workspace.checkpoint("run-1", 3, "before")
-    assert repo.git("show", f"{found.commit}:a.txt") == "a"
+    assert own.git("show", f"{found.commit}:a.txt") == "a"
 
 
 async def test_forgetting_a_run_without_git_frees_the_space_of_its_checkpoints(tmp_path: Path) -> None:

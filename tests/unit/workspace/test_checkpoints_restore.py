@@ -219,28 +219,31 @@ async def test_the_clean_up_of_git_takes_nothing_away(repo: Repository, workspac
 
 
 async def test_what_was_forgotten_can_be_cleaned_up_and_new_checkpoints_are_whole(
-    repo: Repository, workspace: Workspace, tmp_path: Path
+    repo: Repository, own: Repository, workspace: Workspace, tmp_path: Path
 ) -> None:
     repo.write("new.txt", "new\n")
     first = await held(workspace)
     await workspace.forget("run-1")
-    assert repo.git("for-each-ref", "refs/ralph") == ""
-    repo.git("gc", "--quiet", "--prune=now")
+    assert own.git("for-each-ref", "refs/ralph") == ""
     with pytest.raises(WorkspaceError, match="no longer exists"):
         await workspace.restore(first)
     later = open_workspace(repo.path, state_dir=tmp_path / "state")
     commit = await held(later)
-    assert repo.git("show", f"{commit}:new.txt") == "new"
+    assert own.git("show", f"{commit}:new.txt") == "new"
 
 
-async def test_a_repository_that_is_gone_gives_no_checkpoint_and_no_traceback(
-    repo: Repository, workspace: Workspace
+async def test_a_repository_that_is_gone_takes_no_checkpoint_with_it(
+    repo: Repository, workspace: Workspace, tmp_path: Path
 ) -> None:
-    await held(workspace)
-    (repo.path / ".git").rename(repo.path / "moved")
-    made = await workspace.checkpoint("run-1", 2, "after", seen=await workspace.snapshot())
-    assert made.commit is None
-    assert made.problem.startswith("No checkpoint could be made: ")
+    repo.write("new.txt", "new\n")
+    first = await held(workspace)
+    shutil.rmtree(repo.path / ".git")
+    repo.write("a.txt", "the agent's\n")
+    second = await held(workspace, 2)
+    for seen in (workspace, open_workspace(repo.path, state_dir=tmp_path / "state")):
+        assert "+the agent's" in await seen.difference(first, second)
+    await open_workspace(repo.path, state_dir=tmp_path / "state").restore(first)
+    assert (repo.path / "a.txt").read_text() == "a\n"
 
 
 async def test_a_folder_that_has_come_under_git_meanwhile(tmp_path: Path) -> None:

@@ -59,7 +59,46 @@ async def test_the_first_commit_of_a_repository(empty: Repository, tmp_path: Pat
     assert (await workspace.commit(since, "first")).commit == empty.git("rev-parse", "HEAD")
 
 
-async def test_a_hook_that_refuses_is_told_and_the_index_is_as_it_was(repo: Repository, workspace: Workspace) -> None:
+@pytest.fixture
+def hooked(repo: Repository, tmp_path: Path) -> Workspace:
+    """The repository as Ralph sees it, with its hooks and filters run."""
+    return open_workspace(repo.path, state_dir=tmp_path / "state", commit_hooks=True)
+
+
+async def test_hooks_are_run_only_by_request(repo: Repository, workspace: Workspace) -> None:
+    repo.write(".git/hooks/pre-commit", "#!/bin/sh\ntouch ran\nexit 1\n").chmod(0o755)
+    since = await held(workspace)
+    repo.write("a.txt", "the agent's\n")
+    assert (await workspace.commit(since, "x")).commit == repo.git("rev-parse", "HEAD")
+    assert not (repo.path / "ran").exists()
+
+
+async def test_what_needs_a_filter_is_not_committed_without_it(repo: Repository, workspace: Workspace) -> None:
+    since = await held(workspace)
+    repo.write(".gitattributes", "*.bin filter=lfs\n")
+    repo.write("large.bin", "the content, which only the filter may store\n")
+    made = await workspace.commit(since, "x")
+    assert made.commit is None
+    assert "large.bin need a filter of the repository, which only --commit-hooks runs" in made.message
+
+
+async def test_an_index_that_another_git_holds_is_no_commit(repo: Repository, workspace: Workspace) -> None:
+    since = await held(workspace)
+    head = repo.git("rev-parse", "HEAD")
+    repo.write("a.txt", "the agent's\n")
+    lock = repo.write(".git/index.lock", "")
+    made = await workspace.commit(since, "x")
+    assert made.commit is None
+    assert "index.lock' cannot be made (File exists): another git holds it, or left it" in made.message
+    assert (repo.git("rev-parse", "HEAD"), lock.exists()) == (head, True)
+    lock.unlink()
+    assert repo.git("status", "--porcelain") == "M a.txt"
+    assert (await workspace.commit(since, "x")).commit
+    assert repo.git("status", "--porcelain") == ""
+
+
+async def test_a_hook_that_refuses_is_told_and_the_index_is_as_it_was(repo: Repository, hooked: Workspace) -> None:
+    workspace = hooked
     repo.write(".git/hooks/pre-commit", "#!/bin/sh\necho no >&2\nexit 1\n").chmod(0o755)
     since = await held(workspace)
     repo.write("a.txt", "the agent's\n")
@@ -72,7 +111,8 @@ async def test_a_hook_that_refuses_is_told_and_the_index_is_as_it_was(repo: Repo
     assert repo.git("status", "--porcelain") == "M a.txt"
 
 
-async def test_what_git_itself_refuses_is_told_as_git_s(repo: Repository, workspace: Workspace) -> None:
+async def test_what_git_itself_refuses_is_told_as_git_s(repo: Repository, hooked: Workspace) -> None:
+    workspace = hooked
     repo.git("config", "gpg.program", "false")
     repo.git("config", "commit.gpgSign", "true")
     since = await held(workspace)
@@ -81,7 +121,8 @@ async def test_what_git_itself_refuses_is_told_as_git_s(repo: Repository, worksp
     assert told.startswith("The changes are not committed: `git commit` refused: gpg failed to sign")
 
 
-async def test_hooks_in_the_workspace_are_the_agents_and_are_not_run(repo: Repository, workspace: Workspace) -> None:
+async def test_hooks_in_the_workspace_are_the_agents_and_are_not_run(repo: Repository, hooked: Workspace) -> None:
+    workspace = hooked
     repo.git("config", "core.hooksPath", "hooks")
     since = await held(workspace)
     repo.write("hooks/pre-commit", "#!/bin/sh\ntouch owned\n").chmod(0o755)
@@ -136,7 +177,8 @@ async def test_commits_kept_in_the_old_place_go_with_the_run_that_made_them(
     for run_id in ("run-1", "run-2"):
         repo.write("a.txt", f"{run_id}\n")
         kept[run_id] = repo.commit()
-        await workspace.checkpoint(run_id, 1, "after", seen=await workspace.snapshot())
+        made = repo.git("commit-tree", "-p", "HEAD", "-m", "as it was made then", "HEAD^{tree}")
+        repo.git("update-ref", f"refs/ralph/{run_id}/1/after", made)
         repo.git("update-ref", f"refs/ralph/heads/{kept[run_id][:12]}", kept[run_id])
     await workspace.forget("run-1")
     assert repo.git("for-each-ref", "--format=%(objectname)", "refs/ralph/heads") == kept["run-2"]

@@ -11,7 +11,7 @@ import pytest
 from ralph.errors import WorkspaceError
 from ralph.testing import Repository
 from ralph.types.output import Changes
-from ralph.workspace import GitWorkspace, PlainWorkspace, Workspace, open_workspace
+from ralph.workspace import GitWorkspace, PlainWorkspace, Workspace, checkpoints, open_workspace
 
 
 async def after(workspace: Workspace, act: Callable[[], object]) -> Changes:
@@ -317,7 +317,7 @@ async def test_thousands_of_new_files_are_counted_and_some_named(repo: Repositor
     assert len(changes.files) == 200
 
 
-async def test_it_asks_git_once(
+async def test_an_iteration_runs_git_at_most_four_times(
     repo: Repository, workspace: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     real = shutil.which("git")
@@ -326,10 +326,22 @@ async def test_it_asks_git_once(
     spy.write_text(f'#!/bin/sh\necho run >> "{tmp_path}/calls"\nexec {real} "$@"\n')
     spy.chmod(0o755)
     monkeypatch.setenv("PATH", f"{spy.parent}:{os.environ['PATH']}")
+    calls = tmp_path / "calls"
     workspace = open_workspace(repo.path)
-    (tmp_path / "calls").unlink()
-    await workspace.snapshot()
-    assert (tmp_path / "calls").read_text() == "run\n"
+    seen = await workspace.snapshot()
+    await workspace.checkpoint("run-1", 1, "before", seen=seen)
+    for number in range(3):
+        if number:
+            repo.write("a.txt", f"{number}\n")
+        if number == 2:
+            repo.commit()
+        calls.write_text("")
+        monkeypatch.setattr(checkpoints, "_MOMENT", 0.0)
+        now = await workspace.snapshot()
+        assert (await workspace.changes(seen, now)).files == (("a.txt",) if number else ())
+        await workspace.checkpoint("run-1", number, "after", seen=now)
+        seen = now
+        assert calls.read_text().count("run") == (1, 3, 4)[number]
 
 
 @pytest.mark.parametrize("name", ["missing", "file", "bare", "inside", "loop"])

@@ -10,7 +10,7 @@ import anyio.to_thread
 import pytest
 
 from ralph.system.process import Finished
-from ralph.workspace import Workspace, base, file_index, open_workspace, repository, scan
+from ralph.workspace import Workspace, base, file_index, gate, open_workspace, scan
 from ralph.workspace.scan import check_cancelled, reporting_progress
 
 FILES = 300
@@ -177,12 +177,12 @@ async def test_how_many_files_were_read_is_known_while_they_are(
     monkeypatch.setattr(file_index, "_AT_ONCE", 100)
     assert workspace.checkpoints is not None
     seen: set[tuple[int, int]] = set()
-    run = repository.run
+    run = gate.run
 
     async def asked(argv: list[str], **how: object) -> Finished:
         seen.add(workspace.checkpoints.read)  # pyright: ignore[reportOptionalMemberAccess]
         return await run(argv, **how)  # pyright: ignore[reportArgumentType]
 
-    monkeypatch.setattr(repository, "run", asked)
+    monkeypatch.setattr(gate, "run", asked)
     await workspace.checkpoint("run", 0, "after")
     assert {(0, 300), (100, 300), (200, 300)} <= seen

@@ -11,8 +11,8 @@ from ralph.workspace import open_workspace
 from ralph.workspace.worktree import Worktree, find_worktree, make_worktree
 
 
-async def made(repo: Repository, tmp_path: Path, run_id: str = "run-1") -> Worktree:
-    return await make_worktree(repo.path, run_id, state_dir=tmp_path / "state")
+async def made(repo: Repository, tmp_path: Path, run_id: str = "run-1", *, hooks: bool = False) -> Worktree:
+    return await make_worktree(repo.path, run_id, state_dir=tmp_path / "state", hooks=hooks)
 
 
 def work(repo: Repository, worktree: Worktree, name: str, text: str) -> None:
@@ -70,7 +70,7 @@ async def test_a_conflict_leaves_all_as_it_is(repo: Repository, tmp_path: Path) 
 
 
 async def test_a_merge_that_a_hook_refuses_leaves_all_as_it_is(repo: Repository, tmp_path: Path) -> None:
-    worktree = await made(repo, tmp_path)
+    worktree = await made(repo, tmp_path, hooks=True)
     work(repo, worktree, "new.txt", "theirs\n")
     repo.write("b.txt", "ours\n")
     head = repo.commit()
@@ -132,11 +132,15 @@ async def test_what_is_discarded_stays_in_the_checkpoints(repo: Repository, tmp_
     assert worktree.top.exists()
     workspace = open_workspace(worktree.path, state_dir=tmp_path / "state")
     commit = (await workspace.checkpoint("run-1", 1, "after", seen=await workspace.snapshot())).commit
-    assert f"git branch NAME {commit}" in await worktree.discard(commit)
+    said = await worktree.discard(commit)
+    commit = said.partition("git branch NAME ")[2].partition("`")[0]
     assert not worktree.top.exists()
     assert repo.git("branch", "--format=%(refname:short)") == "main"
     assert repo.git("show", f"{commit}:left.txt") == "not committed"
     assert repo.git("log", "--format=%s", f"{commit}^", "-1") == "work"
+    repo.git("gc", "--quiet", "--prune=now")
+    repo.git("fsck", "--strict")
+    assert repo.git("show", f"{commit}:left.txt") == "not committed"
 
 
 async def test_what_was_never_committed_is_not_discarded_without_a_checkpoint(repo: Repository, tmp_path: Path) -> None:
@@ -185,5 +189,7 @@ async def test_two_runs_hold_a_worktree_each(repo: Repository, tmp_path: Path) -
     for run_id in ("run-1", "run-2"):
         worktree = await made(repo, tmp_path, run_id)
         open_workspace(worktree.path, state_dir=tmp_path / "state").acquire(run_id)
-        held = await open_workspace(worktree.path, state_dir=tmp_path / "state").checkpoint(run_id, 1, "after")
-        assert repo.git("rev-parse", f"refs/ralph/{run_id}/1/after") == held.commit
+        opened = open_workspace(worktree.path, state_dir=tmp_path / "state")
+        held = await opened.checkpoint(run_id, 1, "after")
+        assert opened.checkpoints
+        assert Repository(opened.checkpoints.folder).git("rev-parse", f"refs/ralph/{run_id}/1/after") == held.commit

@@ -1,0 +1,285 @@
+"""The gate for git: every call of Ralph to `git`, with directories, settings, programs and protocols of Ralph's choice.
+
+An agent may have rewritten a repository's folder, and may go on while git runs. So git never reads it as it is: not the
+settings, hooks, attributes or `commondir` in it. Git's folders are named in the environment; what git takes for the
+folder that all worktrees share is a `View`, a folder of Ralph's out of the agent's reach. It has Ralph's own settings,
+with those few keys of the repository's and the user's that name no program, and links to the repository's refs and
+objects. Settings of the machine and of the user are off, as are fetching, prompts and replaced objects.
+"""
+
+import os
+import shutil
+import subprocess
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from ralph.errors import UsageError
+from ralph.system.files import read_regular
+from ralph.system.process import run
+
+READING = ("--literal-pathspecs",)
+
+ANY = range(-64, 256)
+"""Every exit status."""
+
+Confine = Callable[[Sequence[str], Sequence[Path]], list[str]]
+"""Returns the command line that starts a program in a sandbox, given the paths that it may write."""
+
+_NOW = 60.0
+"""Seconds that a call may take that blocks."""
+
+_SETTINGS_READ = 256 * 1024
+_LISTS_READ = 1024 * 1024
+
+
+class GitError(Exception):
+    """A failed git call; its text is git's complaint in one line."""
+
+
+@dataclass(frozen=True, slots=True)
+class Git:
+    """The user's git in one place.
+
+    Attributes:
+        env: the whole environment, which names git's folders.
+        options: git's own, before the command.
+        timeout: in seconds.
+        confine: starts git in a sandbox; None for no sandbox.
+        writable: the folders that git may write there.
+    """
+
+    env: Mapping[str, str]
+    options: Sequence[str] = READING
+    timeout: float = 120.0
+    confine: Confine | None = None
+    writable: tuple[Path, ...] = ()
+
+    async def __call__(
+        self,
+        *arguments: str,
+        stdin: bytes = b"",
+        none: Collection[int] = (),
+        env: Mapping[str, str] | None = None,
+        max_output: int = 32 * 1024 * 1024,
+    ) -> list[str]:
+        """Return the lines that git prints; of more than `max_output` bytes those in the first half.
+
+        An exit status in `none` means an empty result. `env` has variables in addition.
+
+        Raises:
+            GitError: git fails, cannot be run, or times out.
+        """
+        command = next((word for word in arguments if not word.startswith("-")), "")
+        argv = self._argv(arguments)
+        given = {**self.env, **(env or {})}
+        try:
+            done = await run(
+                argv, cwd=_NEUTRAL, env=given, stdin=stdin or None, timeout=self.timeout, max_output=max_output
+            )
+        except UsageError as error:
+            raise GitError(error.problem.rstrip(".")) from error
+        if done.timed_out:
+            raise GitError(f"git {command} took more than {self.timeout:.0f} s")
+        if done.code and done.code not in none:
+            said = complaint(done.stderr or done.stdout)
+            raise GitError(said or f"git {command} ended with status {done.code}")
+        if done.code or not done.stdout:
+            return []
+        lines = (done.stdout[: max_output // 2] if done.stdout_truncated else done.stdout).split("\n")
+        return lines if lines[-1] and not done.stdout_truncated else lines[:-1]
+
+    async def line(self, *arguments: str, none: Collection[int] = ()) -> str:
+        """Return the first line that git prints; empty if there is none."""
+        return next(iter(await self(*arguments, none=none)), "")
+
+    def now(self, *arguments: str, stdin: bytes = b"") -> "subprocess.CompletedProcess[bytes]":
+        """Run a short query; blocks. Raises `GitError` if git cannot be run, or takes too long."""
+        try:
+            return subprocess.run(
+                self._argv(arguments),
+                cwd=_NEUTRAL,
+                env=self.env,
+                input=stdin,
+                capture_output=True,
+                timeout=_NOW,
+                check=False,
+            )
+        except (OSError, subprocess.TimeoutExpired) as error:
+            raise GitError(str(error)) from error
+
+    def _argv(self, arguments: Sequence[str]) -> list[str]:
+        argv = [git_program() or "git", *self.options, *arguments]
+        return self.confine(argv, self.writable) if self.confine else argv
+
+
+_NEUTRAL = Path(Path.cwd().anchor)
+"""The folder that git runs in; it goes by its variables alone."""
+
+
+def _safe_path() -> str:
+    """Return PATH without relative entries: they would be the workspace's."""
+    return os.pathsep.join(entry for entry in os.environ.get("PATH", "").split(os.pathsep) if Path(entry).is_absolute())
+
+
+def git_program() -> str | None:
+    """Return the path of git; None if it is not installed."""
+    return shutil.which("git", path=_safe_path())
+
+
+def environment(**more: str) -> dict[str, str]:
+    """Return the environment for git: nothing that changes the repository, runs a program or asks for anything."""
+    kept = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(("GIT_", "SSH_ASKPASS")) or name == "GIT_EXEC_PATH"
+    }
+    return kept | {"PATH": _safe_path()} | _FIXED | more
+
+
+_FIXED = {
+    "GIT_CONFIG_NOSYSTEM": "1",
+    "GIT_CONFIG_SYSTEM": os.devnull,
+    "GIT_CONFIG_GLOBAL": os.devnull,
+    "GIT_ATTR_NOSYSTEM": "1",
+    "GIT_ALLOW_PROTOCOL": "",
+    "GIT_PROTOCOL_FROM_USER": "0",
+    "GIT_NO_LAZY_FETCH": "1",
+    "GIT_NO_REPLACE_OBJECTS": "1",
+    "GIT_TERMINAL_PROMPT": "0",
+    "GIT_OPTIONAL_LOCKS": "0",
+    "GIT_EDITOR": "false",
+    "GIT_PAGER": "cat",
+    "LC_ALL": "C",
+    "LANGUAGE": "",
+}
+
+OURS = (
+    ("core.bare", "false"),
+    ("core.hooksPath", os.devnull),
+    ("core.fsmonitor", "false"),
+    ("core.attributesFile", os.devnull),
+    ("core.excludesFile", os.devnull),
+    ("core.quotePath", "true"),
+    ("core.sshCommand", "false"),
+    ("core.askPass", "false"),
+    ("protocol.allow", "never"),
+    ("submodule.recurse", "false"),
+    ("commit.gpgSign", "false"),
+    ("gc.auto", "0"),
+    ("maintenance.auto", "false"),
+)
+"""Settings of every call, besides the ones that are kept."""
+
+_KEPT = frozenset((
+    *(f"core.{name}" for name in ("repositoryformatversion", "filemode", "ignorecase", "symlinks")),
+    *(f"core.{name}" for name in ("precomposeunicode", "protecthfs", "protectntfs", "sharedrepository")),
+    *(f"core.{name}" for name in ("autocrlf", "eol", "safecrlf", "sparsecheckout", "sparsecheckoutcone")),
+    *("core.logallrefupdates", "extensions.objectformat", "extensions.refstorage", "i18n.commitencoding"),
+    *(f"{who}.{what}" for who in ("user", "author", "committer") for what in ("name", "email")),
+    *("user.useconfigonly", "index.version", "index.threads", "index.sparse", "index.skiphash"),
+))
+"""The keys of the repository's settings that are kept: none names a program, a file or an address."""
+
+_USERS = frozenset((*(key for key in _KEPT if not key.startswith(("core.rep", "extensions."))), "core.excludesfile"))
+
+
+def settings_in(text: bytes) -> dict[str, str]:
+    """Return the settings in the text of a settings file that are kept; nothing is included. Blocks.
+
+    Raises:
+        GitError: the text is not valid.
+    """
+    if not text.strip():
+        return {}
+    asked = Git(environment(GIT_DIR=os.devnull), ())
+    done = asked.now("config", "--file", "-", "--no-includes", "--null", "--list", stdin=text)
+    if done.returncode:
+        raise GitError(complaint(done.stderr.decode("utf-8", "replace")))
+    return _listed(done.stdout, _KEPT)
+
+
+def users_settings(git_dir: Path) -> dict[str, str]:
+    """Return the user's own settings that are kept, for a repository: those of the machine and the home. Blocks."""
+    told = {name: value for name, value in os.environ.items() if name.startswith("GIT_CONFIG_") and name in _WHERE}
+    env = {name: value for name, value in environment().items() if name not in _WHERE} | told
+    found: dict[str, str] = {}
+    for scope in ("--system", "--global"):
+        with suppress(GitError):  # without such a file, git fails
+            asked = Git(env | {"GIT_DIR": str(git_dir), "GIT_COMMON_DIR": os.devnull}, ())
+            found |= _listed(asked.now("config", scope, "--includes", "--null", "--list").stdout, _USERS)
+    return found
+
+
+_WHERE = ("GIT_CONFIG_NOSYSTEM", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_GLOBAL")
+
+
+def _listed(output: bytes, kept: Collection[str]) -> dict[str, str]:
+    pairs = (entry.partition("\n") for entry in output.decode("utf-8", "surrogateescape").split("\0"))
+    return {key: value if sep else "true" for key, sep, value in pairs if key in kept and "\n" not in value}
+
+
+def settings_text(settings: Iterable[tuple[str, str]]) -> str:
+    """Return settings as the text of a settings file."""
+    lines: list[str] = []
+    for key, value in settings:
+        section, _, name = key.partition(".")
+        quoted = value.replace("\\", "\\\\").replace('"', '\\"').replace("\t", "\\t")
+        lines.append(f'[{section}]\n\t{name} = "{quoted}"\n')
+    return "".join(lines)
+
+
+def read_list(path: Path) -> bytes:
+    """Return a list of paths or attributes; empty if it cannot be read, or is no file."""
+    try:
+        return read_regular(path, _LISTS_READ) + b"\n"
+    except (OSError, ValueError):
+        return b""
+
+
+def read_settings(path: Path) -> bytes:
+    """Return the text of a settings file; empty if it does not exist or is no file."""
+    try:
+        return read_regular(path, _SETTINGS_READ)
+    except OSError:
+        return b""
+
+
+_SHARED = ("refs", "packed-refs", "reftable", "logs", "objects", "worktrees", "shallow")
+
+
+def make_view(folder: Path, common: Path, settings: Mapping[str, str], excluded: bytes) -> Path:
+    """Make the folder that git takes for the one that a repository's worktrees share; blocks.
+
+    Args:
+        folder: where; out of the agent's reach.
+        common: the repository's own.
+        settings: of the user and the repository, those that are kept.
+        excluded: the list of ignored paths.
+    """
+    (folder / "info").mkdir(parents=True, exist_ok=True, mode=0o700)
+    _replace(folder / "config", settings_text((*settings.items(), *OURS)).encode("utf-8", "surrogateescape"))
+    _replace(folder / "info" / "exclude", excluded)
+    _replace(folder / "info" / "attributes", read_list(common / "info" / "attributes"))
+    for name in _SHARED:
+        link, target = folder / name, str(common / name)
+        if not link.is_symlink() or os.readlink(link) != target:  # noqa: PTH115
+            link.unlink(missing_ok=True)
+            link.symlink_to(target)
+    return folder
+
+
+def _replace(path: Path, content: bytes) -> None:
+    """Write a file at once: another process may be reading it."""
+    if read_list(path) == content + b"\n":
+        return
+    new = path.with_name(f"{path.name}.{os.getpid()}")
+    new.write_bytes(content)
+    new.replace(path)
+
+
+def complaint(stderr: str) -> str:
+    """Return git's complaint in one line without a full stop and without its hints."""
+    lines = [line.strip() for line in stderr[:4000].splitlines() if line.strip() and not line.startswith("hint:")]
+    return " ".join(lines[:3])[:500].removeprefix("error: ").removeprefix("fatal: ").rstrip(".")
