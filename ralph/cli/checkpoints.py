@@ -186,18 +186,22 @@ def _print_result(result: dict[str, Any], store: str | None) -> None:
 def _workspace_of(run: "RunRecord", *, read_only: bool = False, excluded: Iterable[Path] = ()) -> "Workspace":
     """Return the workspace of a run. Raises `UsageError` if it had none, `WorkspaceError` if its folder is gone.
 
-    With `read_only`, a removed worktree is replaced by its main repository, which has its checkpoints. The files
-    `excluded` belong to this process and are not restored.
+    With `read_only`, the folder itself may be gone: its checkpoints are elsewhere. The files `excluded` belong to
+    this process and are not restored.
     """
-    from ralph.workspace import open_workspace
+    from ralph.workspace import PlainWorkspace, open_workspace
 
     if run.workspace is None:
         raise UsageError(f"Run {run.id} had no workspace.", "Only a run with a workspace has checkpoints.")
     folder = Path(run.workspace)
     if folder.exists():
         return open_workspace(folder, own_files=excluded)
-    if read_only and run.origin:
-        return open_workspace(Path(run.origin))
+    if read_only:
+        removed = PlainWorkspace(folder)
+        if removed.checkpoints is not None and removed.checkpoints.folder.exists():
+            return removed
+        if run.origin:  # an earlier version kept them there
+            return open_workspace(Path(run.origin))
     raise WorkspaceError(
         f"The folder of run {run.id} no longer exists: {folder}.", "Its checkpoints belong to that folder."
     )

@@ -139,7 +139,7 @@ def _continue(
     if record.origin:
         from ralph.cli.worktree import end_resumed_worktree
 
-        end_resumed_worktree(record, settings.worktree_end)
+        end_resumed_worktree(record, settings.worktree_end, hooks=settings.commit_hooks)
     return exit_code(record, shown)
 
 

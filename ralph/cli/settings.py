@@ -57,12 +57,12 @@ def _option(name: str, setting: Setting, *, adding: bool) -> inspect.Parameter:
     flag = cast("Flag", setting.flag)
     option = typer.Option(
         name,
-        metavar=f"+{flag.metavar}" if adding else flag.metavar,
+        metavar=f"+{flag.metavar}" if adding else flag.metavar or None,
         rich_help_panel=None if adding else flag.group,
         help=setting.field.description if adding else setting.help,
         show_default=False,
     )
-    kind = list[str] | None if setting.is_list else str | None
+    kind = bool | None if setting.field.annotation is bool else list[str] | None if setting.is_list else str | None
     own = name.removeprefix("--").replace("-", "_")
     return inspect.Parameter(own, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=Annotated[kind, option])
 

@@ -4,6 +4,7 @@ import sys
 from collections.abc import Generator
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,7 +19,7 @@ _MOST_NAMED = 5
 
 
 @contextmanager
-def new_worktree(folder: Path) -> "Generator[Worktree]":
+def new_worktree(folder: Path, *, hooks: bool = False) -> "Generator[Worktree]":
     """Make a worktree for a new run, and discard it if the run cannot start.
 
     Raises:
@@ -29,7 +30,7 @@ def new_worktree(folder: Path) -> "Generator[Worktree]":
     from ralph.loop.runner import new_run_id
     from ralph.workspace.worktree import make_worktree
 
-    made = anyio.run(make_worktree, folder, new_run_id(datetime.now(UTC)))
+    made = anyio.run(partial(make_worktree, folder, new_run_id(datetime.now(UTC)), hooks=hooks))
     if made.missing:
         more = f" and {len(made.missing) - _MOST_NAMED:,} more" if len(made.missing) > _MOST_NAMED else ""
         _report(f"Not committed, so not in the worktree: {', '.join(made.missing[:_MOST_NAMED])}{more}.")
@@ -59,11 +60,12 @@ def end_worktree(worktree: "Worktree", how: "WorktreeEnd", record: "RunRecord") 
     _report(anyio.run(end))
 
 
-def end_resumed_worktree(record: "RunRecord", how: "WorktreeEnd") -> None:
+def end_resumed_worktree(record: "RunRecord", how: "WorktreeEnd", *, hooks: bool = False) -> None:
     """End the worktree of a resumed run. An imported copy keeps it: the worktree belongs to the original run."""
     from ralph.workspace.worktree import find_worktree
 
-    worktree = find_worktree(Path(record.origin or ""), Path(record.workspace or ""), record.id, record.onto)
+    origin, path = Path(record.origin or ""), Path(record.workspace or "")
+    worktree = find_worktree(origin, path, record.id, record.onto, hooks=hooks)
     if worktree is not None:
         end_worktree(worktree, "keep" if record.imported else how, record)
 

@@ -250,6 +250,8 @@ def _workspace(
         protect=settings.protect,
         checkpoints=settings.checkpoints,
         own_files=own_files(settings.store),
+        commit_hooks=settings.commit_hooks,
+        confined=settings.sandbox.used,
     )
     opened.origin, opened.onto, opened.on_progress = origin, onto, scanning
     return opened

@@ -184,6 +184,11 @@ class Settings(BaseModel, frozen=True, extra="forbid", defer_build=True):
     commit: Annotated[CommitPolicy, Tighter(("none", "completion", "iteration")), Flag("--commit", "WHEN", WORK)] = (
         Field(default="none", description="When to commit what the run has changed: none, iteration or completion.")
     )
+    commit_hooks: Annotated[bool, Tighter((False, True)), Flag("--commit-hooks", "", WORK)] = Field(
+        default=False,
+        description="Run the repository's hooks and filters, with your own settings of git, when Ralph commits, merges "
+        "or makes a worktree. The agent may have changed what they run.",
+    )
     worktree_end: Annotated[
         WorktreeEnd, Tighter(("keep", "merge", "discard")), Flag("--worktree-end", "WHAT", WORK)
     ] = Field(

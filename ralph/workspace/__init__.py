@@ -21,6 +21,7 @@ def open_workspace(
     own_files: Iterable[Path] = (),
     state_dir: str | Path | None = None,
     commit_hooks: bool = False,
+    confined: bool = False,
 ) -> GitWorkspace | PlainWorkspace:
     """Return the workspace in a folder: with git if the folder is under git and not ignored, else without.
 
@@ -35,6 +36,7 @@ def open_workspace(
             agent may have made it.
         state_dir: the folder for locks and checkpoints; None for the user's state folder.
         commit_hooks: run the repository's hooks and filters, with the user's settings, when Ralph commits.
+        confined: run git in a sandbox (bubblewrap), except for a commit with hooks.
 
     Raises:
         WorkspaceError: the folder does not exist, cannot be read, or has no files checked out by git.
@@ -43,8 +45,8 @@ def open_workspace(
     state = Path(state_dir) if state_dir is not None else None
     places = [Path(os.path.realpath(file.parent), file.name) for file in own_files]
     own = [place.relative_to(folder).as_posix() for place in places if place.is_relative_to(folder)]
-    if (found := find_repository(folder, state_dir=state)) is None:
-        opened = PlainWorkspace(folder, noise=noise, protect=protect, own_files=own, state_dir=state)
+    if (found := find_repository(folder, state_dir=state, confined=confined)) is None:
+        opened = PlainWorkspace(folder, noise=noise, protect=protect, own_files=own, state_dir=state, confined=confined)
     else:
         repository, within = found
         opened = GitWorkspace(

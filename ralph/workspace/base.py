@@ -292,6 +292,7 @@ class PlainWorkspace(Workspace):
         protect: globs of paths that the agent must not change, in addition to ralph.toml.
         own_files: paths in the folder that Ralph writes itself.
         state_dir: the folder for locks and checkpoints; None for the user's state folder.
+        confined: git, which keeps the checkpoints, runs in a sandbox.
     """
 
     def __init__(
@@ -302,10 +303,12 @@ class PlainWorkspace(Workspace):
         protect: Iterable[str] = (),
         own_files: Iterable[str] = (),
         state_dir: Path | None = None,
+        confined: bool = False,
     ) -> None:
         super().__init__(path, state_dir=state_dir)
         self.own_files.update(own_files)
-        self.checkpoints = Checkpoints(FileIndex(path, own_files=self.own_files, state_dir=state_dir))
+        index = FileIndex(path, own_files=self.own_files, state_dir=state_dir, confined=confined)
+        self.checkpoints = Checkpoints(index)
         self.protection = Protection(path, (), protect, self.checkpoints.folder)
         self._noise = Noise(noise, self.own_files)
         self._hashes = ContentHashes(path)

@@ -17,6 +17,7 @@ import zlib
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -24,7 +25,7 @@ import anyio
 import anyio.to_thread
 
 from ralph.system.files import read_regular
-from ralph.workspace.gate import OURS, READING, Git, GitError, environment
+from ralph.workspace.gate import OURS, READING, Git, GitError, environment, in_sandbox
 from ralph.workspace.lock import folder_key, state_folder
 from ralph.workspace.repository import FIELDS_BEFORE_PATH, STATUS, Repository, unquote_path
 from ralph.workspace.scan import ABSENT, NOISE, Classified, check_cancelled, classify, in_thread
@@ -100,6 +101,7 @@ class FileIndex:
         own_files: paths in the workspace that no tree contains because Ralph writes them; the set may grow.
         state_dir: the parent of Ralph's own folder; None for the user's state folder.
         keeps: contents are kept; without, files can only be compared.
+        confined: git runs in a sandbox.
 
     Attributes:
         top: the folder that the tree's paths start from.
@@ -120,6 +122,7 @@ class FileIndex:
         own_files: set[str] | None = None,
         state_dir: Path | None = None,
         keeps: bool = True,
+        confined: bool = False,
     ) -> None:
         self.folder = (state_dir or state_folder()) / "checkpoints" / folder_key(path)
         if repository is None:  # it may have been one in which the folder was not the top
@@ -129,7 +132,7 @@ class FileIndex:
         own = environment(GIT_DIR=str(self.folder), GIT_WORK_TREE=str(self.top), GIT_OPTIONAL_LOCKS="1", **_ROOMY)
         if not keeps:
             own["GIT_INDEX_FILE"] = str(self.folder / "seen.index")
-        confine = repository.confine if repository else None
+        confine = repository.confine if repository else partial(in_sandbox, readable=(path,)) if confined else None
         self._git = Git(own, (*_SETTINGS, *READING), timeout=900.0, confine=confine, writable=(self.folder, self.top))
         self._path = path
         self._keeps = keeps

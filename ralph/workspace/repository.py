@@ -4,7 +4,7 @@ import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from hashlib import sha256
 from pathlib import Path
 from typing import Literal, NamedTuple
@@ -17,6 +17,7 @@ from ralph.workspace.gate import (
     GitError,
     environment,
     git_program,
+    in_sandbox,
     make_view,
     read_list,
     read_settings,
@@ -136,7 +137,8 @@ class Repository:
     @cached_property
     def users_git(self) -> Git:
         who = {name: value for name, value in os.environ.items() if name.startswith(("GIT_AUTHOR_", "GIT_COMMITTER_"))}
-        writable = (self.common, self.git_dir, self.top)
+        own = (self.state_dir or state_folder()) / "checkpoints"
+        writable = (self.common, self.git_dir, self.top, own)
         return Git(self._pinned | who, (), timeout=300.0, confine=self.confine, writable=writable)
 
     @cached_property
@@ -337,14 +339,22 @@ def _folders(dot_git: Path) -> tuple[Path, Path]:
     return git_dir, common
 
 
+def _alternates(common: Path) -> list[Path]:
+    """Return the further folders of objects that a repository names, as in a clone with `--reference`."""
+    lines = read_list(common / "objects" / "info" / "alternates").decode("utf-8", "surrogateescape").splitlines()
+    return [Path(os.path.realpath(common / "objects" / line)) for line in lines if line and not line.startswith("#")]
+
+
 def _is_gits_own(folder: Path) -> bool:
     return all((folder / name).is_dir() for name in ("objects", "refs")) and (folder / "HEAD").exists()
 
 
 def find_repository(
-    folder: Path, *, state_dir: Path | None = None, confine: Confine | None = None
+    folder: Path, *, state_dir: Path | None = None, confined: bool = False
 ) -> tuple[Repository, str] | None:
     """Return a folder's repository and the folder's path in it, empty at the top.
+
+    With `confined`, git runs in a sandbox.
 
     None without git, without a repository, and if the repository ignores the folder. Blocks for a few milliseconds.
 
@@ -369,6 +379,9 @@ def find_repository(
     try:
         settings = settings_in(read_settings(common / "config"))
         algorithm = settings.get("extensions.objectformat", "sha1")
+        views = (state_dir or state_folder()) / "git"
+        seen = (top, git_dir, common, views, *_alternates(common))
+        confine = partial(in_sandbox, readable=seen) if confined else None
         repository = Repository(
             top,
             git_dir,

@@ -94,7 +94,8 @@ async def test_records_and_events_name_the_checkpoints(folder: Path, tmp_path: P
     replies = [writes(WORKING, a="1\n"), WORKING, writes(DONE, b="2\n")]
     record, seen, iterations = await ran(folder, tmp_path, replies)
     commits = [record.checkpoint, *(each.checkpoint.commit for each in iterations)]
-    held = [git(folder, "ls-tree", "--name-only", commit).split() for commit in commits]
+    (own,) = (tmp_path / "state/checkpoints").iterdir()
+    held = [git(own, "ls-tree", "--name-only", commit).split() for commit in commits]
     assert held == [[], ["a"], ["a"], ["a", "b"]]
     assert commits[1] == commits[2]
     assert [event.checkpoint for event in seen.of(IterationStarted)] == commits[:3]

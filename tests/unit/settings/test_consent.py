@@ -14,6 +14,7 @@ from ralph.system.declarations import HARMLESS
 LEAVES = [each for each in settings_in(Settings) if each.section is None]
 
 TIGHTER_AND_LOOSER: dict[str, tuple[Any, Any]] = {
+    "commit_hooks": (False, True),
     "executor.permission": ("read-only", "approve-all"),
     "executor.deny": (["shell(rm)"], None),
     "executor.iteration_timeout": ("1m", "9h"),
