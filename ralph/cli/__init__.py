@@ -13,11 +13,15 @@ from contextlib import contextmanager, suppress
 from io import TextIOWrapper
 from typing import NoReturn, TextIO, cast
 
+from ralph.system.programs import absolute_path
+
 __all__ = ["main"]
 
 
 def main() -> NoReturn:
     """Run the program on the process's arguments and end the process with its exit code."""
+    if "PATH" in os.environ:  # for what is not started by Ralph itself, such as the SDK's runtime
+        os.environ["PATH"] = absolute_path(os.environ["PATH"])
     atexit.register(gc.freeze)  # a process that ends needs no search for garbage, a fifth of a short command's time
     _open_closed_streams()
     for stream in (sys.stdout, sys.stderr):

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     )
     from ralph.executors.program_output import Event, JsonLines, Line, Oversized, Unreadable
     from ralph.system.process import ByteStream, ProgramMissingError, Running, spawn
+    from ralph.system.programs import find_program
     from ralph.system.sandbox import Confinement
     from ralph.system.secrets import Redactor
     from ralph.types.output import Timeouts
@@ -79,6 +80,7 @@ __all__ = [
     "Wordings",
     "classify_failure",
     "describe_exit",
+    "find_program",
     "kind_of_status",
     "present_cli",
     "provide_cli",

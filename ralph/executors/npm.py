@@ -23,6 +23,7 @@ import anyio.to_thread
 
 from ralph.errors import ProvisionError, UsageError
 from ralph.system.process import run
+from ralph.system.programs import find_program
 
 Progress = Callable[[str, int, int | None], None]
 """Called with `(step, done_bytes, total_bytes)`; a total of None is not known.
@@ -131,7 +132,7 @@ class NpmProgram:
         whole = staging / "whole"
         try:
             whole.mkdir()
-            npm = shutil.which("npm", path=env.get("PATH", ""))
+            npm = find_program("npm", env)
             if npm:
                 tarball = await self._packed(npm, staging, env, report)
                 report("unpack", 0, None)

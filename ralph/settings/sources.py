@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from ralph.errors import SettingError, UsageError, WorkspaceError
-from ralph.system.files import read_regular
+from ralph.system.files import read_regular, toml_table
 
 _MOST_BYTES = 1_000_000
 
@@ -80,7 +80,7 @@ def parse_toml(path: Path, content: bytes) -> FileSource:
     if len(content) > _MOST_BYTES:
         raise UsageError(f"{path} is larger than {_MOST_BYTES:,} bytes.", "Settings need only a few lines.")
     try:
-        return FileSource(str(path), tomllib.loads(content.decode()), content)
+        return FileSource(str(path), toml_table(content.decode()), content)
     except UnicodeDecodeError as error:
         line = content[: error.start].count(b"\n") + 1
         raise SettingError(f"line {line}", str(path), "it is not UTF-8.", "Save the file as UTF-8.") from None

@@ -3,7 +3,7 @@
 import os
 import sqlite3
 from collections.abc import Collection, Generator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic, sleep
@@ -15,6 +15,7 @@ from sqlalchemy.exc import DBAPIError
 
 from ralph.errors import StoreError
 from ralph.store.schema import Migration
+from ralph.system.files import take_from_others
 
 
 class Database:
@@ -245,6 +246,7 @@ class SqliteFile(Database):
             raise self.unusable(f"{error.filename}: {error.strerror}", _ELSEWHERE) from error
         if irregular:
             raise self.unusable("it is not a file", _ELSEWHERE)
+        self._make_private()
         engine = create_engine(
             URL.create("sqlite", database=self.place),
             poolclass=NullPool,
@@ -252,6 +254,14 @@ class SqliteFile(Database):
             hide_parameters=True,
         )
         return engine.connect()
+
+    def _make_private(self) -> None:
+        """Create the file for its owner alone, or take an existing one from others; SQLite's other files follow it."""
+        with suppress(OSError):  # SQLite says why it cannot open it
+            os.close(os.open(self.path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+        for suffix in ("", "-wal", "-shm"):
+            with suppress(OSError):
+                take_from_others(self.path.with_name(self.path.name + suffix))
 
     def set_up(self, connection: Connection) -> None:
         for pragma in ("foreign_keys = ON", "synchronous = FULL"):

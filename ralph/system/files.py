@@ -5,6 +5,7 @@ A broken line is a value, not an exception.
 
 import json
 import os
+import re
 import stat
 import sys
 from collections.abc import Generator, Iterator, Mapping, Sequence
@@ -27,11 +28,18 @@ __all__ = [
     "opened",
     "read_regular",
     "refuse_beside_lines",
+    "take_from_others",
     "text_of",
+    "toml_table",
 ]
 
 MOST_BYTES = 64 * 1024 * 1024
 """Of one line, and of a text."""
+
+_MOST_PARTS = 64
+_DEEP_KEY = re.compile(
+    rf"""(?<![\w-])(?:(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+){{{_MOST_PARTS}}}""", re.ASCII
+)
 
 _M = TypeVar("_M", bound="BaseModel")
 
@@ -51,6 +59,30 @@ def read_regular(path: bytes | str | os.PathLike[str], limit: int, *, offset: in
         return b"".join(chunks)
     finally:
         os.close(handle)
+
+
+def take_from_others(path: Path) -> None:
+    """Leave a file or folder of this user's to its owner alone, unless a group or others were let write to it.
+
+    What they may only read is what a usual umask leaves; what they may write was meant. Raises `OSError`.
+    """
+    found = path.lstat()
+    ours = os.name == "posix" and found.st_uid == os.getuid() and not stat.S_ISLNK(found.st_mode)
+    if ours and found.st_mode & 0o077 and not found.st_mode & 0o022:
+        path.chmod(stat.S_IMODE(found.st_mode) & 0o700)
+
+
+def toml_table(text: str) -> dict[str, Any]:
+    """Parse TOML. Raises `tomllib.TOMLDecodeError`, also for keys of more than 64 parts.
+
+    The parser needs memory and time for the square of a key's parts: gigabytes for one of 80 kB.
+    """
+    import tomllib
+
+    if deep := _DEEP_KEY.search(text):
+        line = text.count("\n", 0, deep.start()) + 1
+        raise tomllib.TOMLDecodeError(f"A key has more than {_MOST_PARTS} parts (at line {line})")
+    return tomllib.loads(text)
 
 
 def home_folders() -> tuple[Path, ...]:

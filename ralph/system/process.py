@@ -26,6 +26,7 @@ import psutil
 
 from ralph.errors import UsageError
 from ralph.system.process_tree import GRACE, end_family, known, marked, new_marker
+from ralph.system.programs import absolute_path
 
 __all__ = ["ByteStream", "Finished", "ProgramMissingError", "Running", "run", "spawn"]
 
@@ -383,6 +384,8 @@ async def _start(
     piped: bool,
 ) -> _Link:
     environment = marked(os.environ if env is None else env, marker)
+    if "PATH" in environment:
+        environment["PATH"] = absolute_path(environment["PATH"])
     stdin = asyncio.subprocess.PIPE if piped else asyncio.subprocess.DEVNULL
     link = _Link(sinks, marker)
     loop = asyncio.get_running_loop()

@@ -2,14 +2,13 @@
 
 import json
 import re
-import tomllib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, cast
 
 from pydantic import BaseModel
 
-from ralph.system.files import read_regular
+from ralph.system.files import read_regular, toml_table
 
 _READ = 512 * 1024
 
@@ -60,7 +59,7 @@ class _Project:
 
     def toml(self, name: str) -> dict[str, Any]:
         try:
-            return tomllib.loads(self.text(name))
+            return toml_table(self.text(name))
         except (ValueError, RecursionError):
             return {}
 

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from ralph.errors import WorkspaceBusyError, WorkspaceError
+from ralph.system.files import take_from_others
 
 
 class WorkspaceLock:
@@ -70,10 +71,14 @@ def folder_key(workspace: Path) -> str:
 
 
 def state_folder() -> Path:
-    """Return the user's state folder for Ralph."""
+    """Return the user's state folder for Ralph, which is for the user alone."""
     import platformdirs
 
-    return platformdirs.user_state_path("ralph", appauthor=False)
+    folder = platformdirs.user_state_path("ralph", appauthor=False)
+    with suppress(OSError):  # whoever writes there reports it
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        take_from_others(folder)
+    return folder
 
 
 def _write(handle: int, text: str) -> None:

@@ -6,14 +6,13 @@ Each was tried against a scripted endpoint unless the README says otherwise.
 import json
 import os
 import re
-import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ralph.errors import ExecutorUnavailableError
-from ralph.executors import NO_KEY
+from ralph.executors import NO_KEY, find_program
 from ralph.system.files import read_regular
 
 if TYPE_CHECKING:
@@ -95,7 +94,7 @@ class Agent:
         Raises:
             ExecutorUnavailableError: it is not there.
         """
-        if path := shutil.which(self.program):
+        if path := find_program(self.program):
             return [path, *self.arguments]
         raise ExecutorUnavailableError(f"There is no {self.program!r} on PATH to run {self.name} with.", self.install)
 

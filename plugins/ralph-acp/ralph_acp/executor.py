@@ -4,7 +4,6 @@ A process of its own lets each turn start afresh and leaves nothing running behi
 `session/load`, if the agent supports that.
 """
 
-import shutil
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -12,7 +11,7 @@ from typing import ClassVar, Unpack
 
 from ralph import Prompt
 from ralph.errors import ExecutorUnavailableError, UsageError
-from ralph.executors import AgentExecutor, AgentOptions, Redactor, Turn, within_time
+from ralph.executors import AgentExecutor, AgentOptions, Redactor, Turn, find_program, within_time
 from ralph.types import evolve
 from ralph.types.output import Failed, Outcome
 from ralph_acp.agents import Agent, Endpoint, filled
@@ -83,7 +82,7 @@ class AcpExecutor(AgentExecutor):
         if not self._command:
             return f"{self.agent.name}, {await self.agent.present()}"
         program = filled(self._command, self.endpoint)[0]
-        if found := shutil.which(program):
+        if found := find_program(program):
             return found
         raise ExecutorUnavailableError(f"There is no program {program!r}.", "Correct the setting plugins.acp.command.")
 

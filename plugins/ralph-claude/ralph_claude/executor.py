@@ -12,7 +12,6 @@ policy(turn)
 
 import logging
 import os
-import shutil
 import uuid
 from collections.abc import Sequence
 from importlib import import_module
@@ -25,7 +24,7 @@ import anyio.to_thread
 
 from ralph import Prompt, Turn
 from ralph.errors import ExecutorUnavailableError
-from ralph.executors import NO_KEY, AgentExecutor, AgentOptions
+from ralph.executors import NO_KEY, AgentExecutor, AgentOptions, find_program
 from ralph.types.output import Outcome
 from ralph_claude.conversation import Conversation
 from ralph_claude.settings import SettingSource
@@ -192,7 +191,7 @@ def _found() -> Path:
     bundled = Path(spec.origin or "").parent / "_bundled" / "claude" if spec else Path()
     if bundled.is_file():
         return bundled
-    if found := shutil.which("claude"):
+    if found := find_program("claude"):
         return Path(found)
     raise ExecutorUnavailableError(
         "Claude Code was not found: the SDK has none for this machine, and there is none on PATH.",

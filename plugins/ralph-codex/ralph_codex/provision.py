@@ -2,14 +2,13 @@
 
 import os
 import re
-import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from platformdirs import user_cache_path
 
 from ralph.errors import ProvisionError, UsageError
-from ralph.executors import NpmPackage, NpmProgram
+from ralph.executors import NpmPackage, NpmProgram, find_program
 from ralph.system.process import run
 
 if TYPE_CHECKING:
@@ -81,7 +80,7 @@ def present_codex(cache: Path | None = None) -> Path | None:
     program = _CODEX.folder(cache or cache_folder()) / _CODEX.program
     if program.is_file():
         return program
-    if not shutil.which("npm"):
+    if not find_program("npm"):
         raise ProvisionError("Codex is not installed, and there is no npm to fetch it with.", _REMEDY)
     return None
 

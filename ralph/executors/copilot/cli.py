@@ -8,7 +8,6 @@ succeeded if the status is 0, the CLI reports a result of 0, nothing was aborted
 
 import os
 import re
-import shutil
 import tempfile
 import uuid
 from collections.abc import Iterator, Sequence
@@ -35,6 +34,7 @@ from ralph.executors.permissions import DENIED_COMMANDS, Pattern, PermissionPoli
 from ralph.executors.program_output import Event, Oversized
 from ralph.prompt import Prompt
 from ralph.system.process import Running, run
+from ralph.system.programs import find_program
 from ralph.types import evolve
 from ralph.types.choices import CliMode, WireApi
 from ralph.types.output import Answered, Failed, Outcome, Usage
@@ -345,7 +345,7 @@ def _plain(output: str) -> str:
 def _legacy_program(program: Path | None) -> Path:
     if program:
         return program
-    if found := shutil.which(_LEGACY):
+    if found := find_program(_LEGACY):
         return Path(found)
     raise ExecutorUnavailableError(
         f"The mode what-the-shell needs the deprecated program {_LEGACY}, which is not on PATH.",

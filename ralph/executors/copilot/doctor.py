@@ -3,7 +3,6 @@
 import os
 import platform
 import re
-import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import metadata
@@ -13,6 +12,7 @@ from ralph.errors import RalphError
 from ralph.executors.copilot.base import LOGINS
 from ralph.executors.copilot.provision import PINNED, REMEDY, Found, present_cli
 from ralph.system.process import run
+from ralph.system.programs import find_program
 
 _LOGINS = (*LOGINS, "COPILOT_PROVIDER_BASE_URL")
 _VERSION = re.compile(r"\d{1,9}(\.\d{1,9})+")
@@ -82,7 +82,7 @@ def _runtime(found: Found) -> Finding:
 
 async def _program(name: str, env: Mapping[str, str]) -> Finding | None:
     """Return the finding for a program, with its version; None if it is not on PATH."""
-    path = shutil.which(name, path=env.get("PATH", ""))
+    path = find_program(name, env)
     if path is None:
         return None
     try:

@@ -1,5 +1,6 @@
 """`open_store` finds the store that a name means, or says what would be one."""
 
+import os
 import stat
 import subprocess
 import sys
@@ -99,3 +100,25 @@ def test_without_the_package_for_postgresql_it_is_told_how_to_install_it(monkeyp
         open_store("postgresql://me@127.0.0.1:1/runs")
     assert "`uv sync --all-packages --extra postgres` in a clone" in str(refused.value)
     assert "`pip install 'psycopg[binary]'` in the environment that Ralph is in" in str(refused.value)
+
+
+def mode(path: Path) -> int:
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+@pytest.mark.parametrize(("before", "after"), [(None, 0o600), (0o644, 0o600), (0o640, 0o600), (0o660, 0o660)])
+async def test_a_file_is_for_its_owner_alone_wherever_it_lies(tmp_path: Path, before: int | None, after: int) -> None:
+    path = tmp_path / "shared" / "a.db"
+    if before is not None:
+        async with open_store(str(path)) as store:
+            await store.create(sample_run())
+        path.chmod(before)
+    umask = os.umask(0o022)
+    try:
+        async with open_store(str(path)) as store:
+            await store.create(sample_run("run-2"))
+            assert {found.name: oct(mode(found)) for found in path.parent.iterdir()} == {
+                f"a.db{suffix}": oct(after) for suffix in ("", "-wal", "-shm")
+            }
+    finally:
+        os.umask(umask)

@@ -85,3 +85,21 @@ async def test_leaving_the_workspace_gives_it_back(tmp_path: Path) -> None:
             workspace.acquire("two")
     async with open_workspace(tmp_path, state_dir=tmp_path / "state") as workspace:
         workspace.acquire("two")
+
+
+def test_the_state_folder_is_for_its_owner_alone_also_where_an_older_version_made_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    (tmp_path / "workspace").mkdir()
+    before, folder = os.umask(0o022), tmp_path / "state" / "ralph"
+    try:
+        for made in (False, True):
+            if made:
+                folder.chmod(0o755)
+            lock = WorkspaceLock(tmp_path / "workspace")
+            lock.acquire("one")
+            lock.release()
+            assert folder.stat().st_mode & 0o777 == 0o700
+    finally:
+        os.umask(before)
