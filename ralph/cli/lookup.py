@@ -17,7 +17,7 @@ from ralph.cli.plugins import plugins_of
 from ralph.errors import RalphError, UsageError
 from ralph.settings.sources import user_file
 from ralph.system.files import read_regular
-from ralph.system.text import printable
+from ralph.system.text import one_line, printable
 
 if TYPE_CHECKING:
     from ralph.records.record import IterationRecord, RunRecord
@@ -100,7 +100,22 @@ async def opened_store(name: str | None, folder: Path | None = None) -> "AsyncGe
     store = open_store(url, lambda: plugins_of(here))
     path = None if is_foreign(url) else file_of(url)
     async with store if path is None or _exists(path) else MemoryStore() as opened:
+        await _end_left_behind(opened, here)
         yield opened
+
+
+async def _end_left_behind(store: "Store", folder: Path) -> None:
+    """End what a Ralph that was killed has left running, and say so."""
+    from ralph.loop.ownership import end_left_behind
+
+    try:
+        ended = await end_left_behind(store, str(folder))
+    except RalphError as error:  # a broken store is the command's own subject
+        if isinstance(error, UsageError):
+            sys.stderr.write(f"ralph: {one_line(str(error), 400)}\n")
+    else:
+        if ended:
+            sys.stderr.write(f"ralph: Ended what a killed Ralph had left running: {one_line(', '.join(ended), 400)}.\n")
 
 
 @asynccontextmanager

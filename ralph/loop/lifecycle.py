@@ -15,7 +15,7 @@ from ralph.decision.outcomes import Complete, Halt, held_by
 from ralph.errors import RecordError, StoreError, UsageError
 from ralph.loop.iteration import ActiveRun, Parts, preflight
 from ralph.loop.lease import Stop
-from ralph.loop.ownership import end_orphans, has_died, this_process
+from ralph.loop.ownership import end_left_behind, this_process
 from ralph.records import events
 from ralph.records.record import RunRecord, RunState
 from ralph.store.base import Store
@@ -27,9 +27,6 @@ from ralph.workspace.base import Snapshot, Workspace
 
 UNSUPPORTED: dict[str, Any] = {"verified": False, "already_green": False, "verified_by": ""}
 """The fields of a run's end that say what supports a completion, of a run that did not complete."""
-
-_LATELY = 5
-"""Runs in a folder that are looked at for processes of a dead one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +58,7 @@ async def begin(starting: Starting, task: str, run_id: str) -> ActiveRun:
     parts, stop = starting.parts, starting.stop
     now, owner = parts.clock.now(), this_process()
     parts.workspace.acquire(run_id)
-    orphans = await _end_orphans_in(starting.store, str(parts.workspace.path))
+    orphans = await end_left_behind(starting.store, str(parts.workspace.path))
     await anyio.to_thread.run_sync(parts.checks.begin, run_id)
     began = monotonic()
     verification = await preflight(parts, parts.redactor(task), stop)
@@ -96,13 +93,6 @@ async def begin(starting: Starting, task: str, run_id: str) -> ActiveRun:
         told.append(events.VerificationFinished(**stamp, passed=verification.passed, verdicts=verification.verdicts))
     await run.log.commit(*told)
     return run
-
-
-async def _end_orphans_in(store: Store, workspace: str) -> tuple[str, ...]:
-    """End the processes that crashed runs have left in a folder; return their names."""
-    crashed = [run.owner for run in await store.runs(workspace=workspace, limit=_LATELY) if run.state != "finished"]
-    ended = [await end_orphans(owner) for owner in crashed if owner is not None and has_died(owner)]
-    return tuple(name for names in ended for name in names)
 
 
 def own_paths(workspace: Workspace, before: Iterable[str] = ()) -> tuple[str, ...]:

@@ -1,53 +1,61 @@
 """The owner of a run: the process that works on it, and the orphans of a dead one."""
 
-import hashlib
 import os
-import platform
 import re
 import secrets
 import socket
-from functools import cache
-from pathlib import Path
 
 import anyio.to_thread
 import psutil
 
 from ralph.errors import UsageError
 from ralph.records.record import Owner
-from ralph.system.process_tree import end_family, lives, mark_of_this_process, started_by
+from ralph.store.base import Store
+from ralph.system.process_tree import (
+    digest,
+    end_family,
+    has_ended,
+    lives,
+    machine,
+    mark_of_this_process,
+    start_of,
+    started_by,
+)
 
-__all__ = ["Owner", "end_orphans", "has_died", "is_here", "maker_has_died", "this_process"]
+__all__ = ["Owner", "end_left_behind", "end_orphans", "has_died", "is_here", "maker_has_died", "this_process"]
 
-_SAME_START = 5.0
-"""Seconds by which two readings of one process's start may differ: setting the clock moves it."""
+_LATELY = 5
+"""Runs that are looked at for a dead owner."""
 
 _LOOKS = 5
 
-_TOKEN = re.compile(r"[0-9a-f]{16}\.([0-9]{1,10})\.([0-9]{1,12})\.([0-9a-f]{16})", re.ASCII)
+_TOKEN = re.compile(r"[0-9a-f]{16}\.([0-9]{1,10})\.(t?[0-9]{1,20})\.([0-9a-f]{16})", re.ASCII)
 """A random part, the process number, its start, and its machine."""
 
 
 def this_process() -> Owner:
     """Return this process as the owner of a run, with a new token."""
-    pid, created = os.getpid(), psutil.Process().create_time()
+    pid = os.getpid()
+    start = start_of(pid)
     return Owner(
-        token=f"{secrets.token_hex(8)}.{pid}.{created:.0f}.{_digest(_machine())}",
+        token=f"{secrets.token_hex(8)}.{pid}.{start}.{digest(machine())}",
         host=socket.gethostname(),
-        machine=_machine(),
+        machine=machine(),
         pid=pid,
-        created=created,
+        created=psutil.Process().create_time(),
+        start=start,
         mark=mark_of_this_process(),
     )
 
 
 def is_here(owner: Owner) -> bool:
     """Return True if the owner is, or was, a process of this machine since it was started."""
-    return owner.machine == _machine()
+    return owner.machine == machine()
 
 
 def has_died(owner: Owner) -> bool:
     """Return True if the owner is known to be gone; on another machine, only its lease can tell."""
-    return is_here(owner) and _gone(owner.pid, owner.created)
+    return is_here(owner) and has_ended(owner.pid, owner.start or f"{owner.created:.0f}")
 
 
 def maker_has_died(token: str) -> bool:
@@ -56,35 +64,35 @@ def maker_has_died(token: str) -> bool:
     A process that takes a run and dies at once leaves nothing but the token.
     """
     said = _TOKEN.fullmatch(token)
-    return said is not None and said[3] == _digest(_machine()) and _gone(int(said[1]), float(said[2]))
+    return said is not None and said[3] == digest(machine()) and has_ended(int(said[1]), said[2])
 
 
-def _gone(pid: int, created: float) -> bool:
-    try:
-        process = psutil.Process(pid)
-        same = abs(process.create_time() - created) <= _SAME_START
-    except psutil.NoSuchProcess:
-        return True
-    except psutil.Error:
-        return False
-    return not (same and lives(process))
+async def end_left_behind(store: Store, workspace: str) -> tuple[str, ...]:
+    """End what dead owners of the latest runs, of a store and of a folder, left behind; see `end_orphans`.
+
+    This includes runs that had finished: their agent ends only after that is stored.
+    """
+    lately = [*await store.runs(workspace=workspace, limit=_LATELY), *await store.runs(limit=_LATELY)]
+    dead = {run.owner.mark: run.owner for run in lately if run.owner is not None and has_died(run.owner)}
+    return await end_orphans(*dead.values())
 
 
-async def end_orphans(owner: Owner) -> tuple[str, ...]:
-    """End the process trees that a dead process left behind; return their numbers and names.
+async def end_orphans(*owners: Owner) -> tuple[str, ...]:
+    """End the process trees that dead processes left behind; return their numbers and names.
 
-    They carry the mark of their parent, and started after it. This process and its ancestors are left out: you may type
-    `ralph resume` in a shell that the dead run's agent had opened.
+    They carry the mark of their parent. This process and its ancestors are left out: you may type `ralph resume` in a
+    shell that the dead run's agent had opened.
 
     Raises:
         UsageError: one of them cannot be ended.
     """
-    if not owner.mark or not is_here(owner):
+    marks = {owner.mark for owner in owners if owner.mark and is_here(owner)}
+    if not marks:
         return ()
     ended: dict[int, str] = {}
     orphans: set[psutil.Process] = set()
     for _ in range(_LOOKS):
-        orphans = await anyio.to_thread.run_sync(_orphans, owner)
+        orphans = await anyio.to_thread.run_sync(_orphans, marks)
         if not orphans:
             return tuple(ended.values())
         ended |= {process.pid: _named(process) for process in orphans}
@@ -93,16 +101,9 @@ async def end_orphans(owner: Owner) -> tuple[str, ...]:
     raise UsageError(f"What the run's dead process left behind cannot be ended: {stubborn}.", "End it, then try again.")
 
 
-def _orphans(owner: Owner) -> set[psutil.Process]:
+def _orphans(marks: set[str]) -> set[psutil.Process]:
     mine = {psutil.Process(), *psutil.Process().parents()}
-    return {process for process in started_by(owner.mark) - mine if _is_after(process, owner) and lives(process)}
-
-
-def _is_after(process: psutil.Process, owner: Owner) -> bool:
-    try:
-        return process.create_time() > owner.created - _SAME_START
-    except psutil.Error:
-        return False
+    return {process for process in started_by(*marks) - mine if lives(process)}
 
 
 def _named(process: psutil.Process) -> str:
@@ -110,18 +111,3 @@ def _named(process: psutil.Process) -> str:
         return f"{process.pid} {process.name()}"
     except psutil.Error:
         return str(process.pid)
-
-
-def _digest(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()[:16]
-
-
-@cache
-def _machine() -> str:
-    """Return an id of this boot of this machine and of its process-number namespace."""
-    try:
-        boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
-        world = os.readlink("/proc/self/ns/pid")  # noqa: PTH115 - what it says is no path
-    except OSError:
-        boot, world = f"{platform.node()} {psutil.boot_time():.0f}", ""
-    return f"{boot} {world}".strip()

@@ -64,7 +64,8 @@ class Owner(BaseModel, frozen=True):
         host: the name of its machine, for the user.
         machine: the boot and the process namespace of its machine: only there do the other numbers mean anything.
         pid: its number.
-        created: when it was started, in seconds since 1970.
+        created: when it was started, in seconds since 1970, for the user.
+        start: the same as `ralph.system.process_tree.start_of` counts it, which setting the clock does not move.
         mark: the prefix of the marks of everything that it starts.
     """
 
@@ -73,6 +74,7 @@ class Owner(BaseModel, frozen=True):
     machine: str = ""
     pid: int = 0
     created: float = 0.0
+    start: str = ""
     mark: str = ""
 
 

@@ -1,14 +1,18 @@
 """The tree of processes below a program: marking it, finding it and ending it.
 
-A process is always named by its number and the time when it was created, so that a number which the system gave to
-another process in the meantime is never hit. A process without its parent is found by a mark: an environment variable,
-which children inherit.
+A process is always named by its number and its start, so that a number which the system gave to another process in the
+meantime is never hit. Under Linux the start is counted in ticks since the boot: setting the clock does not move it. A
+process without its parent is found by a mark: an environment variable, which children inherit.
 """
 
+import hashlib
 import os
+import platform
 import secrets
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
+from functools import cache
+from pathlib import Path
 
 import anyio
 import anyio.to_thread
@@ -23,6 +27,9 @@ GRACE = 2.0
 
 _THIS_PROGRAM = secrets.token_hex(8)
 
+_SAME_START = 5.0
+"""Seconds by which two readings of a start by the clock may differ: setting the clock moves it."""
+
 
 def new_marker() -> str:
     """Return a mark that no other process carries."""
@@ -32,6 +39,48 @@ def new_marker() -> str:
 def mark_of_this_process() -> str:
     """Return the beginning of this process's marks, up to a dot; a forked process makes marks of its own."""
     return f"{_THIS_PROGRAM}-{os.getpid()}"
+
+
+@cache
+def machine() -> str:
+    """Return an id of this boot of this machine and of its process-number namespace."""
+    try:
+        boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
+        world = os.readlink("/proc/self/ns/pid")  # noqa: PTH115 - what it says is no path
+    except OSError:
+        boot, world = f"{platform.node()} {psutil.boot_time():.0f}", ""
+    return f"{boot} {world}".strip()
+
+
+def digest(text: str) -> str:
+    """Return a short digest of an id."""
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def start_of(pid: int) -> str:
+    """Return when a process was started: "t" and ticks since the boot, or without /proc, seconds since 1970.
+
+    Raises:
+        psutil.NoSuchProcess: there is none of this number.
+    """
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()
+        return f"t{int(fields[19])}"
+    except (OSError, IndexError, ValueError):
+        return f"{psutil.Process(pid).create_time():.0f}"
+
+
+def has_ended(pid: int, start: str) -> bool:
+    """Return True if the process with this number and start, from `start_of`, is known to be gone."""
+    try:
+        process = psutil.Process(pid)
+        counted = start.startswith("t")
+        same = start_of(pid) == start if counted else abs(process.create_time() - float(start)) <= _SAME_START
+    except psutil.NoSuchProcess:
+        return True
+    except psutil.Error:
+        return False
+    return not (same and lives(process))
 
 
 def marked(environment: Mapping[str, str], marker: str) -> dict[str, str]:
@@ -73,9 +122,9 @@ def started_here() -> set[psutil.Process]:
     return started_by(mark_of_this_process())
 
 
-def started_by(process_mark: str) -> set[psutil.Process]:
-    """Return the processes with any mark that a process made, even one that has ended."""
-    return _carrying(lambda mark: mark.startswith(f"{process_mark}."))
+def started_by(*process_marks: str) -> set[psutil.Process]:
+    """Return the processes with any mark that one of the processes made, even one that has ended."""
+    return _carrying(lambda mark: mark.partition(".")[0] in process_marks)
 
 
 def known(pid: int) -> set[psutil.Process]:
