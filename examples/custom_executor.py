@@ -8,20 +8,20 @@ import sys
 import anyio
 
 from ralph import Answered, Executor, Failed, Limits, Output, Prompt, Runner, RunRecord, TimedOut, Turn
-from ralph.system.process import run
 
 
 class ProgramExecutor(Executor):
     """Runs a program for each turn. Its tree of processes is ended when the turn is cut short."""
 
     name = "program"
+    confines = frozenset({"sandbox", "environment"})
 
     def __init__(self, *argv: str) -> None:
         self._argv = argv
 
     async def execute(self, prompt: Prompt, turn: Turn) -> Output:
         limit = turn.timeouts.iteration
-        done = await run(self._argv, cwd=turn.workspace, stdin=prompt.text, timeout=limit)
+        done = await self.run_program(self._argv, turn, stdin=prompt.text)
         turn.transcript.diagnostics = done.stderr
         if done.timed_out:
             return turn.transcript.finish(TimedOut(limit="iteration", after=limit), text=done.stdout)

@@ -7,6 +7,7 @@ RalphError                      Ralph cannot continue; exit code 1 unless a subc
 │   ├── SettingError               a setting that does not exist or has an invalid value
 │   ├── UntrustedSettingsError     a workspace's own settings need consent to run programs or send data elsewhere
 │   ├── UnmeasurableLimitError     a limit on a quantity that is not measured
+│   ├── UnconfinedError            a bound of the agent that the executor does not keep
 │   ├── PluginError                a required plug-in cannot be used
 │   │   └── PluginConflictError    two plug-ins provide something with the same name
 │   ├── WorkspaceError             the workspace is missing or cannot be used
@@ -41,6 +42,7 @@ __all__ = [
     "SettingError",
     "StoreError",
     "StoreUnusableError",
+    "UnconfinedError",
     "UnknownNameError",
     "UnmeasurableLimitError",
     "UntrustedSettingsError",
@@ -147,6 +149,25 @@ class UnmeasurableLimitError(UsageError):
     def __init__(self, limit: str, quantity: str, remedy: str) -> None:
         self.limit, self.quantity = limit, quantity
         super().__init__(f"{limit} cannot be enforced: nothing here measures {quantity}.", remedy)
+
+
+class UnconfinedError(UsageError):
+    """A bound of the agent that the executor does not keep. The agent would ignore it, so it is an error at the start.
+
+    Args:
+        executor: its name.
+        option: the bound as the user asks for it, such as "--sandbox bwrap".
+        bound: as `Executor.confines` names it.
+        boxed: whether a sandbox would keep it.
+    """
+
+    def __init__(self, executor: str, option: str, bound: str, *, boxed: bool = False) -> None:
+        self.executor, self.option, self.bound = executor, option, bound
+        other = "Add --sandbox bwrap, use" if boxed else "Use"
+        super().__init__(
+            f"{option} cannot be enforced: the executor {executor} does not declare {bound!r} in `confines`.",
+            f"{other} an executor that does, such as copilot, or leave the option out.",
+        )
 
 
 class PluginError(UsageError):

@@ -11,7 +11,7 @@ from ralph._lazy import lazy_exports
 
 if TYPE_CHECKING:
     from ralph.executors.agent import NO_KEY, AgentExecutor, AgentOptions, Ending, Listener, ProgramExecutor
-    from ralph.executors.base import Executor, Quantity, Transcript, Turn, watchdog, within_time
+    from ralph.executors.base import BOUNDS, Bound, Executor, Quantity, Transcript, Turn, watchdog, within_time
     from ralph.executors.copilot.cli import CopilotCLIExecutor
     from ralph.executors.copilot.provision import present_cli, provide_cli
     from ralph.executors.copilot.sdk import CopilotSDKExecutor
@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from ralph.types.output import Timeouts
 
 __all__ = [
+    "BOUNDS",
     "CREDENTIALS",
     "DENIED_COMMANDS",
     "NO_KEY",
@@ -49,6 +50,7 @@ __all__ = [
     "AgentExecutor",
     "AgentOptions",
     "Allowed",
+    "Bound",
     "ByteStream",
     "Confinement",
     "CopilotCLIExecutor",

@@ -39,7 +39,8 @@ from typing import ClassVar, TypedDict
 import anyio
 
 from ralph.errors import RalphError, UsageError
-from ralph.executors.base import Executor, Transcript, Turn, within_time
+from ralph.executors.base import Bound, Executor, Transcript, Turn, within_time
+from ralph.executors.endpoint import Address, parse_endpoint
 from ralph.executors.failures import describe_exit
 from ralph.executors.npm import Progress
 from ralph.executors.permissions import PermissionPolicy
@@ -88,8 +89,12 @@ class AgentExecutor(Executor):
         UsageError: an endpoint without a model, if `endpoint_needs_model`.
     """
 
+    confines: frozenset[Bound] = frozenset()
     logins: ClassVar[tuple[str, ...]] = ()
     """The variables with a login, best first; the first that is set is passed on although it looks secret."""
+
+    hosts: ClassVar[tuple[str, ...]] = ()
+    """The hosts of the agent's own provider, which a sandbox lets it reach."""
 
     endpoint_needs_model: ClassVar[bool] = True
     program: Path | None
@@ -167,34 +172,40 @@ class AgentExecutor(Executor):
         """Return what the agent writes to in the user's own folders if `home` is None."""
         return []
 
-    def policy(self, turn: Turn) -> PermissionPolicy:
-        """Return what the agent's tools may do in a turn."""
-        return self.permissions.for_reading() if turn.read_only else self.permissions
-
     def inherited_environment(self) -> dict[str, str]:
         """Return the variables that the agent gets from Ralph's own: no secret but a login, if it needs one."""
         login = next(((name,) for name in self.logins if os.environ.get(name)), ()) if self.logs_in else ()
         return self.confinement.environment(login)
 
     def confined(
-        self, argv: Sequence[str], workspace: Path, *, readable: Iterable[Path] = (), writable: Iterable[Path] = ()
+        self,
+        argv: Sequence[str],
+        workspace: Path,
+        *,
+        readable: Iterable[Path] = (),
+        writable: Iterable[Path] = (),
+        hosts: Iterable[str] = (),
+        read_only: bool = False,
     ) -> list[str]:
         """Return the command line that runs the agent's program within its bounds.
 
-        Args:
-            argv: the program and its arguments.
-            workspace: the folder that it runs in.
-            readable: what a sandbox has to open besides the workspace, the folder of the program and the agent's home.
-            writable: the same, for writing.
+        As in `Executor`, and the sandbox also opens the agent's home, and the way to its model.
         """
         home = [self.home] if self.home else self.user_folders()
-        return self.confinement.command(
+        model = [f"{address.host}:{address.port}"] if (address := self.endpoint_address) else self.hosts
+        return super().confined(
             argv,
-            cwd=workspace,
-            agent=True,
-            readable=[Path(argv[0]).parent, *readable],
+            workspace,
+            readable=readable,
             writable=[*home, *writable],
+            hosts=[*model, *hosts],
+            read_only=read_only,
         )
+
+    @property
+    def endpoint_address(self) -> Address | None:
+        """The address of the endpoint; None for the agent's own provider."""
+        return parse_endpoint(self.base_url) if self.base_url else None
 
     @asynccontextmanager
     async def running(self, argv: Sequence[str], turn: Turn, env: Mapping[str, str]) -> AsyncGenerator[Running]:
@@ -374,6 +385,7 @@ class ProgramExecutor(AgentExecutor):
     failure, and the agent's last message asks for no tool.
     """
 
+    confines: frozenset[Bound] = frozenset({"sandbox", "environment"})
     label: ClassVar[str] = "The agent"
     """The program's name in messages."""
 
@@ -408,7 +420,7 @@ class ProgramExecutor(AgentExecutor):
 
     async def converse(self, prompt: Prompt, turn: Turn) -> Outcome:
         listener = self.listener(turn)
-        argv = self.confined(self.command(prompt, turn), turn.workspace)
+        argv = self.confined(self.command(prompt, turn), turn.workspace, read_only=turn.read_only)
         return await self.hold(prompt, turn, listener, argv)
 
     async def hold(self, prompt: Prompt, turn: Turn, listener: Listener, argv: Sequence[str]) -> Outcome:

@@ -5,9 +5,11 @@ An executor is a class with a name and one coroutine:
 ```python
 class Echo(Executor):
     name = "echo"
+    confines = frozenset({"sandbox", "environment"})
 
     async def execute(self, prompt: Prompt, turn: Turn) -> Output:
-        return turn.transcript.finish(Answered(), text=f"I was asked: {prompt.task}")
+        done = await self.run_program(["my-agent"], turn, stdin=prompt.text)
+        return turn.transcript.finish(Answered(), text=done.stdout)
 ```
 
 An agent's failure is a value (`Failed`), never an exception: it reaches the breaker. Everything that an agent says
@@ -15,22 +17,34 @@ while it works goes through `turn.transcript`, which masks secrets, informs view
 there is when the turn is cut short.
 """
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from time import monotonic
 from types import TracebackType
-from typing import ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, Self, get_args
 
 import anyio
 
+from ralph.errors import UnconfinedError
+from ralph.executors.permissions import PermissionPolicy
 from ralph.prompt import Prompt
+from ralph.system.process import Finished, run
+from ralph.system.sandbox import Confinement
 from ralph.system.secrets import Redactor
 from ralph.types import evolve
 from ralph.types.output import Attempt, Failed, Message, Outcome, Output, TimedOut, Timeouts, ToolCall, Usage
 
 Quantity = Literal["tokens", "premium_requests", "cost"]
 """A quantity that an executor can measure; a limit on another one is an error at the start."""
+
+Bound = Literal["permission", "deny", "sandbox", "environment"]
+"""What keeps the agent within bounds: the permission mode, patterns to deny, the sandbox with the limits of resources,
+and the choice of variables.
+"""
+
+BOUNDS: frozenset[Bound] = frozenset(get_args(Bound))
 
 _BOUND = 2_000
 _MOST_UNFINISHED = 100_000
@@ -275,12 +289,101 @@ class Executor:
 
     Attributes:
         measures: the quantities of `Usage` that it fills in; a limit on another one is an error at the start.
+        confines: the bounds that it keeps; another one that the user asks for is an error at the start. A program that
+            is started with `run_program`, or with `confined` and `confinement.environment()`, keeps the sandbox and the
+            choice of variables. A subclass with an `execute` of its own declares again what it keeps.
         account: the account with the quota. A rate limit falls back only to an executor of another account.
     """
 
     name: ClassVar[str] = ""
     measures: frozenset[Quantity] = frozenset()
+    confines: frozenset[Bound] = frozenset()
     account: str = ""
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        own = vars(cls)
+        if "confines" not in own and ("execute" in own or "converse" in own):
+            cls.confines = frozenset()
+
+    @cached_property
+    def confinement(self) -> Confinement:
+        """The bounds of the programs that it starts."""
+        return Confinement()
+
+    @cached_property
+    def permissions(self) -> PermissionPolicy:
+        """The policy for the agent's tools."""
+        return PermissionPolicy()
+
+    def confine(self, confinement: Confinement, permissions: PermissionPolicy) -> None:
+        """Take over the bounds that the user asks for; called before `start`. Those that it was built with stay.
+
+        Raises:
+            UnconfinedError: it does not keep one of them.
+        """
+        boxed = "sandbox" in self.confines
+        for bound, option in _asked(confinement, permissions):
+            mounted = bound == "permission" and boxed  # in the sandbox, the workspace is then read-only
+            if bound not in self.confines and not (mounted and confinement.sandbox.used):
+                raise UnconfinedError(self.name, option, bound, boxed=mounted)
+        if confinement.asks or not self.confinement.asks:
+            self.confinement = confinement
+        if permissions.asks:
+            self.permissions = permissions
+
+    def policy(self, turn: Turn) -> PermissionPolicy:
+        """Return what the agent's tools may do in a turn."""
+        return self.permissions.for_reading() if turn.read_only else self.permissions
+
+    def confined(
+        self,
+        argv: Sequence[str],
+        workspace: Path,
+        *,
+        readable: Iterable[Path] = (),
+        writable: Iterable[Path] = (),
+        hosts: Iterable[str] = (),
+        read_only: bool = False,
+    ) -> list[str]:
+        """Return the command line that runs the agent's program within its bounds; unchanged without any.
+
+        Args:
+            argv: the program and its arguments.
+            workspace: the folder that it runs in.
+            readable: what a sandbox has to open besides the workspace and the folder of the program.
+            writable: the same, for writing.
+            hosts: those that it has to reach, as in the setting `sandbox.hosts`.
+            read_only: the sandbox must not let it write the workspace, as is the case in the permission mode
+                "read-only".
+        """
+        return self.confinement.command(
+            argv,
+            cwd=workspace,
+            agent=True,
+            readable=[*([Path(argv[0]).parent] if Path(argv[0]).is_absolute() else []), *readable],
+            writable=writable,
+            hosts=hosts,
+            read_only=read_only or self.permissions.mode == "read-only",
+        )
+
+    async def run_program(
+        self, argv: Sequence[str], turn: Turn, *, stdin: bytes | str | None = None, hosts: Iterable[str] = ()
+    ) -> Finished:
+        """Run a program for a turn: within its bounds, in its time, with no secret, and leaving nothing behind.
+
+        Raises:
+            ProgramMissingError: there is no such program.
+            UsageError: it cannot be started with these arguments.
+        """
+        return await run(
+            self.confined(argv, turn.workspace, hosts=hosts, read_only=turn.read_only),
+            cwd=turn.workspace,
+            env=self.confinement.environment(),
+            stdin=stdin,
+            timeout=turn.timeouts.iteration,
+            end_leftovers=True,
+        )
 
     async def check(self) -> str:
         """Return what the executor would work with here, such as its program, for `ralph doctor`; empty if unknown.
@@ -316,6 +419,18 @@ class Executor:
     ) -> None:
         with anyio.CancelScope(shield=True):
             await self.stop()
+
+
+def _asked(confinement: Confinement, permissions: PermissionPolicy) -> Iterator[tuple[Bound, str]]:
+    """Yield the bounds that the user asks for, each with the option that does so."""
+    if option := confinement.sandbox.option:
+        yield "sandbox", option
+    if permissions.mode == "read-only":
+        yield "permission", "--permission read-only"
+    if permissions.deny:
+        yield "deny", f"--deny {permissions.deny[0]!r}"
+    if confinement.variables.only is not None:
+        yield "environment", "--env-only"
 
 
 def _unseen(_event: TurnEvent) -> None:

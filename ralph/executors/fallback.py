@@ -24,7 +24,9 @@ from tenacity import AsyncRetrying, RetryCallState, retry_if_result, stop_after_
 
 from ralph.errors import ExecutorUnavailableError
 from ralph.executors.base import Executor, Turn
+from ralph.executors.permissions import PermissionPolicy
 from ralph.prompt import Prompt
+from ralph.system.sandbox import Confinement
 from ralph.types import evolve
 from ralph.types.output import Failed, FailureKind, Output, Timeouts
 
@@ -96,11 +98,16 @@ class FallbackExecutor(Executor):
     ) -> None:
         self.primary, self.secondary = primary, secondary
         self.measures = primary.measures & secondary.measures
+        self.confines = primary.confines & secondary.confines
         self.account = primary.account
         self._breaker = breaker or PrimaryBreaker()
         self._sleep = sleep
         self._started: set[int] = set()
         self._unsaid = ""
+
+    def confine(self, confinement: Confinement, permissions: PermissionPolicy) -> None:
+        self.primary.confine(confinement, permissions)
+        self.secondary.confine(confinement, permissions)
 
     async def start(self) -> None:
         """Start the primary, or the secondary if the primary cannot work."""

@@ -136,6 +136,11 @@ class PermissionPolicy(BaseModel, frozen=True):
             raise UnknownNameError("permission mode", mode, get_args(PermissionMode))
         return cls.model_validate({"mode": mode, "allow": allow, "deny": deny})
 
+    @property
+    def asks(self) -> bool:
+        """True if the user asks for something other than the default."""
+        return self != PermissionPolicy()
+
     def for_reading(self) -> Self:
         """Return the policy of a turn that only looks, such as a review.
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from ralph.errors import UsageError
 from ralph.executors.base import Executor
+from ralph.executors.permissions import PermissionPolicy
 from ralph.hooks import Hooks
 from ralph.pipeline.evaluate import rule_arguments
 from ralph.plugins import BuildContext, Plugins
@@ -102,7 +103,8 @@ def runner_arguments(
         scanning: called with the progress of a long scan of the workspace.
 
     Raises:
-        UsageError: a name is unknown, a limit cannot be measured, the workspace cannot be used …
+        UsageError: a name is unknown, a limit cannot be measured, the executor does not keep a bound, the workspace
+            cannot be used …
     """
     plugins = plugins or Plugins()
     redactor = redactor_for(settings, plugins)
@@ -111,6 +113,7 @@ def runner_arguments(
     agent = executor or executor_for(
         own, plugins=plugins, progress=progress, confinement=confinement, redactor=redactor
     )
+    agent.confine(confinement, PermissionPolicy.named(own.permission, allow=own.allow, deny=own.deny))
     verifiers = verifiers_for(settings, agent, redactor, confinement, plugins=plugins)
     return {
         "executor": agent,

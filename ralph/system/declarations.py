@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from math import inf
 from typing import Annotated, Any, Literal, cast
 
-from pydantic import BeforeValidator, Field, PositiveFloat
+from pydantic import BeforeValidator, Field, PositiveFloat, PositiveInt
 
 AGENT = "The agent"
 TIMES = "Time for one turn of the agent (90s, 15m, 2h)"
@@ -117,3 +117,21 @@ Duration = Annotated[PositiveFloat, Field(le=_YEAR), BeforeValidator(parse_durat
 
 Wait = Annotated[float, Field(ge=0, le=_YEAR), BeforeValidator(parse_duration)]
 """A `Duration` that may be zero."""
+
+
+def parse_size(value: object) -> object:
+    """Return the bytes of "512M", "4G" or a number; any other value is returned for pydantic to reject.
+
+    Raises:
+        ValueError: a text is not a size.
+    """
+    if not isinstance(value, str):
+        return value
+    match = re.fullmatch(r"(\d{1,15})([KMGT]?)(?:i?B)?", value.strip(), re.ASCII | re.IGNORECASE)
+    if match is None:
+        raise ValueError("write a size as 512M or 4G")
+    return int(match[1]) * 1024 ** " KMGT".index(match[2].upper() or " ")
+
+
+Size = Annotated[PositiveInt, BeforeValidator(parse_size)]
+"""Bytes; settings also take text such as "4G"."""

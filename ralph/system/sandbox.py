@@ -6,22 +6,25 @@ them, and what it prints ends up in a model's context. In a strict list only the
 program can do without.
 
 A sandboxed program sees the machine read-only, except the workspace and the listed paths. The home folder, the folder
-for temporary files and the session's sockets are its own and empty, and go when it ends. It sees no other processes,
-and ends with Ralph.
+for temporary files and `/run` are its own and empty, and go when it ends. It sees no other processes, cannot reach this
+machine's servers, and ends with Ralph.
 """
 
+import json
 import os
-import tempfile
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+import shutil
+import sys
+from base64 import b64encode
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, Field, field_validator
 
 from ralph.errors import UsageError
-from ralph.system.declarations import AGENT, Flag
+from ralph.system.declarations import AGENT, Flag, Size
 from ralph.system.secrets import is_secret_name
 from ralph.system.text import pattern
 
@@ -104,58 +107,64 @@ def _any(name: str, patterns: Collection[str]) -> bool:
     return any(fnmatchcase(name, pattern) for pattern in patterns)
 
 
-_BWRAP = "bwrap"
-_APART = (
-    *("--die-with-parent", "--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--cap-drop", "ALL"),
-    *("--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"),
-)
-_SOCKETS = ("/run/docker.sock", "/run/podman/podman.sock", "/run/containerd/containerd.sock")
-"""A program that reaches one of these can become any user of this machine."""
+_LAUNCH = str(Path(__file__).with_name("launch.py"))
 
 
 class Sandbox(BaseModel, frozen=True, extra="forbid", defer_build=True):
-    """The paths and the network that sandboxed programs may use; every path may begin with `~`."""
+    """The paths, the hosts and the resources that confined programs may use; every path may begin with `~`."""
 
     kind: Annotated[Literal["none", "bwrap"], Flag("--sandbox", "KIND", AGENT)] = Field(
         default="none",
         description="none, or bwrap (Linux): the agent and the verifiers can write only to the workspace.",
     )
-    network: Literal["all", "agent", "none"] = Field(
-        default="all", description="Who may use the network: all, agent (but not the verifiers), or none."
+    network: Literal["hosts", "agent", "all", "none"] = Field(
+        default="hosts",
+        description="The network in the sandbox: hosts (only the agent's model, and `sandbox.hosts`), agent "
+        "(everything, but nothing for the verifiers), all, or none.",
+    )
+    hosts: tuple[str, ...] = Field(
+        default=(),
+        description="Hosts that sandboxed programs may reach, at the ports 443 and 80 or at a given one: pypi.org, "
+        "127.0.0.1:5432.",
     )
     readable: tuple[Path, ...] = Field(
         default=(), description="Paths in the home folder that may be read, such as ~/.nvm."
     )
     writable: tuple[Path, ...] = Field(default=(), description="Paths besides the workspace that may be written.")
+    max_memory: Annotated[Size | None, Flag("--max-memory", "SIZE", AGENT)] = Field(
+        default=None,
+        description="Memory for the agent and its programs: 512M, 4G; where there are no cgroups, for each.",
+    )
+    max_processes: Annotated[int | None, Flag("--max-processes", "N", AGENT)] = Field(
+        default=None, ge=16, description="Processes and threads that the agent and its programs may have at a time."
+    )
+    max_file_size: Annotated[Size | None, Flag("--max-file-size", "SIZE", AGENT)] = Field(
+        default=None, description="Size of the largest file that the agent and its programs may write."
+    )
+
+    @field_validator("hosts")
+    @classmethod
+    def _readable_hosts(cls, hosts: tuple[str, ...]) -> tuple[str, ...]:
+        from ralph.system.bubblewrap import parse_host
+
+        return tuple(host for host in apart(hosts) if parse_host(host))
 
     @property
     def used(self) -> bool:
-        """True if programs are confined at all."""
+        """True if programs are in a sandbox at all."""
         return self.kind != "none"
 
+    @property
+    def option(self) -> str:
+        """The first option by which the user asks for a sandbox or a limit; empty if for none."""
+        limits = {"memory": "--max-memory", "pids": "--max-processes", "file_size": "--max-file-size"}
+        return f"--sandbox {self.kind}" if self.used else next((limits[name] for name in self.limits), "")
 
-def _hidden() -> Iterator[str]:
-    """Yield the options for the sandbox's own folders, in an order in which none covers one that was wanted."""
-    places = {Path.home(), Path(tempfile.gettempdir()), Path("/tmp"), Path("/var/tmp"), Path("/run/user")}  # noqa: S108
-    for place in sorted({place.resolve() for place in places if place.is_dir()} - {Path("/")}):
-        yield from ("--tmpfs", str(place))
-    for socket in _SOCKETS:
-        if os.path.exists(socket):  # noqa: PTH110 - of a folder that we may not enter, False is the answer
-            yield from ("--ro-bind", "/dev/null", socket)
-
-
-def _programs() -> Iterator[Path]:
-    """Yield the folders of PATH in the home folder; without them many tools would be missing."""
-    home = Path.home().resolve()
-    for name in os.environ.get("PATH", "").split(os.pathsep):
-        place = Path(name)
-        if place.is_absolute() and place.is_relative_to(home) and place != home:
-            yield place
-
-
-def _bound(option: str, places: Iterable[Path]) -> Iterator[str]:
-    for place in dict.fromkeys(place.expanduser().absolute() for place in places):
-        yield from (option, str(place), str(place))
+    @property
+    def limits(self) -> dict[str, int]:
+        """The limits of the agent's resources, as `ralph.system.launch` names them."""
+        limits = {"memory": self.max_memory, "pids": self.max_processes, "file_size": self.max_file_size}
+        return {name: value for name, value in limits.items() if value is not None}
 
 
 _TRIED = 20.0
@@ -177,6 +186,11 @@ class Confinement:
     workspace: Path | None = None
     folders: tuple[Path, ...] = ()
 
+    @property
+    def asks(self) -> bool:
+        """True if the user asks for bounds other than the default ones."""
+        return bool(self.sandbox.option) or self.variables != Variables()
+
     def environment(self, needed: Collection[str] = ()) -> dict[str, str]:
         """Return the variables for a program; `needed` names those that it cannot do without."""
         return self.variables.of(os.environ, needed)
@@ -189,49 +203,88 @@ class Confinement:
         agent: bool = False,
         readable: Iterable[Path] = (),
         writable: Iterable[Path] = (),
+        hosts: Iterable[str] = (),
+        read_only: bool = False,
     ) -> list[str]:
-        """Return the command line that starts a program within its bounds; unchanged without a sandbox.
+        """Return the command line that starts a program within its bounds; unchanged without any.
 
         Args:
             argv: the program and its arguments.
             cwd: the folder that it runs in and may write, unless `workspace` is set.
-            agent: it is the agent, and not a verifier, which matters for the network.
+            agent: it is the agent, and not a verifier, which matters for the network and the limits.
             readable: what this program needs to read besides the settings' paths.
             writable: what it needs to write besides them.
+            hosts: what it needs to reach besides the settings' hosts.
+            read_only: not even the workspace may be written.
         """
         box = self.sandbox
+        plan: dict[str, Any] = {"limits": box.limits} if agent and box.limits else {}
         if not box.used:
-            return list(argv)
-        workspace = str(self.workspace or cwd)
-        connected = box.network == "all" or (agent and box.network == "agent")
-        return [
-            _BWRAP,
-            *_APART,
-            *(() if connected else ("--unshare-net",)),
-            *_hidden(),
-            *_bound("--ro-bind-try", [*_programs(), *box.readable, *readable]),
-            *_bound("--bind-try", [*box.writable, *self.folders, *writable]),
-            *("--bind", workspace, workspace, "--chdir", workspace),
-            "--",
-            *argv,
-        ]
+            return _launched(plan, argv) if plan and shutil.which(argv[0]) else list(argv)
+        from ralph.system import bubblewrap
+        from ralph.system.seccomp import seccomp_filter
+
+        plan["filter"] = b64encode(seccomp_filter()).decode()
+        workspace = self.workspace or cwd
+        ways, names = bubblewrap.ways_to([*box.hosts, *hosts]) if box.network == "hosts" else ([], "")
+        if ways:
+            plan["ways"] = ways
+        if names:
+            plan["hosts"] = b64encode(names.encode()).decode()
+        connected = ways or box.network == "all" or (agent and box.network == "agent")
+        place = "--ro-bind" if read_only else "--bind"
+        folders = (place, str(workspace), str(workspace))
+        return _launched(
+            plan,
+            [
+                *(bubblewrap.BWRAP, *bubblewrap.APART),
+                *(() if connected else ("--unshare-net",)),
+                *bubblewrap.hidden(),
+                *(bubblewrap.own_hosts() if names else ()),
+                *bubblewrap.bound("--ro-bind-try", [*bubblewrap.programs(), *box.readable, *readable]),
+                *bubblewrap.bound("--bind-try", [*box.writable, *writable]),
+                *bubblewrap.bound(f"{place}-try", self.folders),
+                *folders,
+                *(() if read_only else bubblewrap.git_bounds(workspace, self.folders)),
+                *("--chdir", str(workspace), "--", *argv),
+            ],
+        )
 
     async def require(self, cwd: Path | None = None) -> None:
-        """Check that the sandbox works here, if one is requested.
+        """Check that the sandbox and the limits work here, if any are requested, and prepare the workspace for them.
 
         Raises:
-            UsageError: it does not, and why.
+            UsageError: they do not, and why.
         """
-        if not self.sandbox.used:
+        box = self.sandbox
+        if not box.option:
             return
-        from ralph.system.process import ProgramMissingError, run
+        from ralph.system.bubblewrap import BWRAP, guard
+        from ralph.system.process import run
+        from ralph.system.seccomp import seccomp_filter
 
         cwd = self.workspace or cwd or Path.cwd()
-        remedy = "Install bubblewrap and allow user namespaces, or leave --sandbox out."
-        try:
-            tried = await run(self.command(["true"], cwd=cwd), cwd=cwd, timeout=_TRIED, max_output=2_000)
-        except ProgramMissingError as error:
-            raise UsageError(f"The sandbox bwrap cannot be used: {error.why}.", remedy) from error
+        called = "The sandbox bwrap" if box.used else "A limit of the agent's resources"
+        remedy = "Install bubblewrap and allow user namespaces, or leave --sandbox out." if box.used else _UNLIMITED
+        if box.used and not shutil.which(BWRAP):
+            raise UsageError(f"{called} cannot be used: there is no such program.", remedy)
+        if box.used and not seccomp_filter():
+            raise UsageError(f"{called} cannot be used on this machine's architecture.", "Use a container.")
+        if box.used:
+            guard(cwd, self.folders)
+        tried = await run(
+            self.command(["true"], cwd=cwd, agent=True, hosts=["127.0.0.1:9"]),
+            cwd=cwd,
+            timeout=_TRIED,
+            max_output=2_000,
+        )
         if tried.code or tried.timed_out:
             said = " ".join(tried.stderr.split())[:300] or f"it ended with status {tried.code}"
-            raise UsageError(f"The sandbox bwrap cannot be used here: {said}.", remedy)
+            raise UsageError(f"{called} cannot be used here: {said}.", remedy)
+
+
+_UNLIMITED = "Leave out --max-memory, --max-processes and --max-file-size, or run Ralph where cgroups can be made."
+
+
+def _launched(plan: Mapping[str, Any], argv: Sequence[str]) -> list[str]:
+    return [sys.executable, "-I", "-S", _LAUNCH, json.dumps(plan), *argv]

@@ -11,7 +11,7 @@ from typing import ClassVar, Unpack
 
 from ralph import Prompt
 from ralph.errors import ExecutorUnavailableError, UsageError
-from ralph.executors import AgentExecutor, AgentOptions, Redactor, Turn, find_program, within_time
+from ralph.executors import BOUNDS, AgentExecutor, AgentOptions, Bound, Redactor, Turn, find_program, within_time
 from ralph.types import evolve
 from ralph.types.output import Failed, Outcome
 from ralph_acp.agents import Agent, Endpoint, filled
@@ -32,13 +32,14 @@ class AcpExecutor(AgentExecutor):
         files, terminals: the agent is offered to have files read and written, and commands run, for it.
         start_timeout: in seconds, until the agent has to be ready for a prompt.
         options: those of `AgentExecutor`. `permissions` decides what the agent requests; an agent that does not ask is
-            bounded by the sandbox alone. `home` is for a known agent.
+            bounded by the sandbox alone, so that of an unknown agent no more is asked. `home` is for a known agent.
 
     Raises:
         UsageError: neither an agent nor a command, or an endpoint that the agent does not learn of.
     """
 
     name: ClassVar[str] = "acp"
+    confines: frozenset[Bound] = BOUNDS
     endpoint_needs_model: ClassVar[bool] = False
 
     def __init__(
@@ -61,6 +62,8 @@ class AcpExecutor(AgentExecutor):
         self._files, self._terminals, self._start_timeout = files, terminals, start_timeout
         self.account = self.base_url or self.agent.name
         self.measures = frozenset({"tokens"}) if self.agent.counts else frozenset()
+        if not self._known:
+            self.confines &= {"sandbox", "environment"}
         self._check()
 
     def _check(self) -> None:
@@ -103,7 +106,8 @@ class AcpExecutor(AgentExecutor):
         """Return the command line of the agent, within its bounds."""
         own = self.agent.command(self.endpoint, self.home, read_only=turn.read_only)
         argv = [*filled(self._command, self.endpoint), *own]
-        return self.confined(argv, turn.workspace, readable=self.agent.places())
+        places, hosts = self.agent.places(), () if self.base_url else self.agent.hosts
+        return self.confined(argv, turn.workspace, readable=places, hosts=hosts, read_only=turn.read_only)
 
     def environment(self, turn: Turn) -> dict[str, str]:
         """Return the whole environment: no secret but the login, if the agent's own provider needs one."""

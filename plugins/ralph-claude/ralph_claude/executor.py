@@ -24,7 +24,7 @@ import anyio.to_thread
 
 from ralph import Prompt, Turn
 from ralph.errors import ExecutorUnavailableError
-from ralph.executors import NO_KEY, AgentExecutor, AgentOptions, find_program
+from ralph.executors import BOUNDS, NO_KEY, AgentExecutor, AgentOptions, Bound, find_program
 from ralph.types.output import Outcome
 from ralph_claude.conversation import Conversation
 from ralph_claude.settings import SettingSource
@@ -63,6 +63,8 @@ class ClaudeExecutor(AgentExecutor):
     """
 
     name: ClassVar[str] = "claude"
+    confines: frozenset[Bound] = BOUNDS
+    hosts: ClassVar[tuple[str, ...]] = ("api.anthropic.com",)
     logins: ClassVar[tuple[str, ...]] = _LOGINS
     endpoint_needs_model: ClassVar[bool] = False
 
@@ -148,6 +150,7 @@ class ClaudeExecutor(AgentExecutor):
             [str(self.program), *self.command(turn, session_id)],
             turn.workspace,
             writable=[self.own_folder("tmp")],
+            read_only=turn.read_only,
         )
         async with self.running(argv, turn, self.environment()) as running:
             conversation = Conversation(running, turn, self.policy(turn))

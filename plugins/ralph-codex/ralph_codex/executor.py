@@ -15,16 +15,22 @@ status is 0, Codex reports it as completed, and the agent's last message came af
 
 import os
 import tempfile
-from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import ClassVar, Unpack
 
 from ralph import Prompt, Turn
 from ralph.errors import ExecutorUnavailableError
-from ralph.executors import NO_KEY, AgentOptions, Listener, ProgramExecutor
+from ralph.executors import (
+    BOUNDS,
+    NO_KEY,
+    AgentOptions,
+    Bound,
+    Confinement,
+    Listener,
+    PermissionPolicy,
+    ProgramExecutor,
+)
 from ralph.system.process import run
-from ralph.types import evolve
 from ralph.types.output import Outcome
 from ralph_codex.flags import quoted, require_keepable, rules, sandbox_settings
 from ralph_codex.home import OwnHome, has_provider
@@ -60,6 +66,8 @@ class CodexExecutor(ProgramExecutor):
 
     name: ClassVar[str] = "codex"
     label: ClassVar[str] = "Codex"
+    confines: frozenset[Bound] = BOUNDS
+    hosts: ClassVar[tuple[str, ...]] = ("api.openai.com", "chatgpt.com", "auth.openai.com")
 
     def __init__(
         self,
@@ -76,7 +84,11 @@ class CodexExecutor(ProgramExecutor):
         self._own_home: OwnHome | None = None
         self.account = self.base_url or "openai"
         self.measures = frozenset({"tokens"})
-        require_keepable(self.permissions, ruled=self.has_own_home, network=network)
+        self._require_keepable()
+
+    def confine(self, confinement: Confinement, permissions: PermissionPolicy) -> None:
+        super().confine(confinement, permissions)
+        self._require_keepable()
 
     async def check(self) -> str:
         if self._named:
@@ -145,19 +157,14 @@ class CodexExecutor(ProgramExecutor):
 
     async def converse(self, prompt: Prompt, turn: Turn) -> Outcome:
         listener = self.listener(turn)
-        return await self.hold(prompt, turn, listener, self._confined(self.command(prompt, turn), turn))
+        argv = self.command(prompt, turn)
+        package = Path(argv[0]).parent.parent
+        confined = self.confined(argv, turn.workspace, readable=[package], read_only=turn.read_only)
+        return await self.hold(prompt, turn, listener, confined)
 
-    def _confined(self, argv: Sequence[str], turn: Turn) -> list[str]:
-        """Return the command line that runs Codex within its bounds.
-
-        Codex's own sandbox does not work within another one, so the outer one has to keep a turn from writing.
-        """
-        box, readable = self.confinement, [Path(argv[0]).parent.parent]
-        if box.sandbox.used and self.policy(turn).mode == "read-only":
-            readable += [turn.workspace, *box.folders]
-            nowhere = evolve(box.sandbox, writable=())
-            box = replace(box, workspace=self.home, folders=(), sandbox=nowhere)
-        return box.command(argv, cwd=turn.workspace, agent=True, readable=readable, writable=[self.home])
+    def _require_keepable(self) -> None:
+        boxed = self.confinement.sandbox.used
+        require_keepable(self.permissions, ruled=self.has_own_home, network=self.network, boxed=boxed)
 
     def _make_home(self) -> None:
         if not self.has_own_home:

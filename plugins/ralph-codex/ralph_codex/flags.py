@@ -81,13 +81,14 @@ def rules(policy: PermissionPolicy) -> str:
     )
 
 
-def require_keepable(policy: PermissionPolicy, *, ruled: bool, network: bool) -> None:
+def require_keepable(policy: PermissionPolicy, *, ruled: bool, network: bool, boxed: bool = False) -> None:
     """Raise `UsageError` for a pattern to deny that Codex cannot enforce.
 
     Args:
         policy: to be enforced.
         ruled: whether Codex is given rules for commands.
         network: as for `sandbox_settings`.
+        boxed: whether Codex runs in Ralph's sandbox, where its own does not work.
     """
     for pattern in policy.deny:
         kind, argument = _parsed(pattern)
@@ -98,9 +99,9 @@ def require_keepable(policy: PermissionPolicy, *, ruled: bool, network: bool) ->
             )
         kept = {
             "shell": bool(argument) and "*" not in _command(argument),
-            "read": bool(argument) and "*" not in argument,
-            "write": "*" not in argument,
-            "url": policy.mode == "read-only" or (policy.mode == "workspace" and not network),
+            "read": bool(argument) and "*" not in argument and not boxed,
+            "write": "*" not in argument and (not boxed or policy.mode == "read-only"),
+            "url": not boxed and (policy.mode == "read-only" or (policy.mode == "workspace" and not network)),
             "mcp": ruled,  # a home folder of Ralph's own has no servers
         }
         if not kept.get(kind, kind in _KEPT_ANYHOW):

@@ -4,10 +4,17 @@ from pathlib import Path
 from typing import ClassVar, Unpack
 
 from ralph.executors.agent import NO_KEY, AgentExecutor, AgentOptions
+from ralph.executors.base import BOUNDS, Bound
 from ralph.types.choices import WireApi
 
 LOOKING = ("glob", "grep", "rg", "view")
 """The tools of a turn that only looks. What they may read is the policy's."""
+
+HOSTS = (
+    *("api.github.com", "api.githubcopilot.com"),
+    *(f"api.{plan}.githubcopilot.com" for plan in ("individual", "business", "enterprise")),
+)
+"""The hosts of Copilot itself, with a login."""
 
 LOGINS = ("COPILOT_GITHUB_TOKEN", "GH_TOKEN", "GITHUB_TOKEN")
 
@@ -24,7 +31,9 @@ class CopilotExecutor(AgentExecutor):
         UsageError: an endpoint without a model.
     """
 
+    confines: frozenset[Bound] = BOUNDS
     logins: ClassVar[tuple[str, ...]] = LOGINS
+    hosts: ClassVar[tuple[str, ...]] = HOSTS
 
     def __init__(
         self,

@@ -17,7 +17,7 @@ from typing import ClassVar, Unpack
 
 from ralph.errors import ExecutorUnavailableError, UsageError
 from ralph.executors.agent import NO_KEY, AgentOptions, Ending, Listener, ProgramExecutor
-from ralph.executors.base import Transcript, Turn
+from ralph.executors.base import BOUNDS, Bound, Transcript, Turn
 from ralph.executors.copilot.base import LOOKING, CopilotExecutor
 from ralph.executors.copilot.events import (
     classify_failure,
@@ -35,6 +35,7 @@ from ralph.executors.program_output import Event, Oversized
 from ralph.prompt import Prompt
 from ralph.system.process import Running, run
 from ralph.system.programs import find_program
+from ralph.system.sandbox import Confinement
 from ralph.types import evolve
 from ralph.types.choices import CliMode, WireApi
 from ralph.types.output import Answered, Failed, Outcome, Usage
@@ -67,6 +68,7 @@ class CopilotCLIExecutor(CopilotExecutor, ProgramExecutor):
     """
 
     name: ClassVar[str] = "copilot-cli"
+    confines: frozenset[Bound] = BOUNDS
     label: ClassVar[str] = "The CLI"
     start_limit: float = 60.0
 
@@ -83,6 +85,10 @@ class CopilotCLIExecutor(CopilotExecutor, ProgramExecutor):
         self._meter = UsageMeter()
         if mode == "what-the-shell":
             self.measures = frozenset()
+        permission_flags(self.permissions, Path("/"))
+
+    def confine(self, confinement: Confinement, permissions: PermissionPolicy) -> None:
+        super().confine(confinement, permissions)
         permission_flags(self.permissions, Path("/"))
 
     def command(self, prompt: Prompt, turn: Turn) -> list[str]:
@@ -144,7 +150,7 @@ class CopilotCLIExecutor(CopilotExecutor, ProgramExecutor):
 
     async def converse(self, prompt: Prompt, turn: Turn) -> Outcome:
         if self.mode == "what-the-shell":
-            return await _ask(self.program or Path(_LEGACY), prompt.text, turn)
+            return await self._ask(self.program or Path(_LEGACY), prompt.text, turn)
         turn.transcript.session_id = turn.session_id or str(uuid.uuid4())
         with tempfile.TemporaryDirectory(prefix="ralph-turn-", ignore_cleanup_errors=True) as folder:
             return await self._converse_in(Path(folder), prompt, turn)
@@ -156,6 +162,7 @@ class CopilotCLIExecutor(CopilotExecutor, ProgramExecutor):
             turn.workspace,
             readable=self.unpacked(),
             writable=[folder],
+            read_only=turn.read_only,
         )
         log = SessionLog(self._session_log(turn))
         listener = _CLIListener(turn.transcript, folder / "logs", log, self.start_limit)
@@ -163,6 +170,29 @@ class CopilotCLIExecutor(CopilotExecutor, ProgramExecutor):
             return await self.hold(prompt, turn, listener, argv)
         finally:
             self._measure(turn, folder / "usage.json", log, listener.calls)
+
+    async def _ask(self, program: Path, prompt: str, turn: Turn) -> Outcome:
+        """Ask the deprecated `github-copilot-cli what-the-shell` once; its answer, a shell command, becomes a message.
+
+        It measures nothing, keeps no session and uses no tools.
+        """
+        ends, timed_out = turn.transcript.expires(turn.timeouts)
+        argv = self.confined([str(program), "what-the-shell", prompt], turn.workspace, read_only=True)
+        env, left = self.inherited_environment(), max(0.0, ends - monotonic())
+        try:
+            done = await run(argv, cwd=turn.workspace, env=env, timeout=left, end_leftovers=True)
+        except UsageError as error:
+            return Failed(failure="refused", message=str(error))
+        answer, complaint = _plain(done.stdout), _plain(done.stderr)
+        turn.transcript.diagnostics = complaint
+        if answer:
+            turn.transcript.message(answer)
+        if done.timed_out:
+            return timed_out
+        if done.code != 0:
+            said = f"{_LEGACY} {describe_exit(done.code)}. {complaint[:200]}"
+            return Failed(failure="crashed", message=said.strip())
+        return Answered() if answer else Failed(failure="protocol", message=f"{_LEGACY} gave no answer.")
 
     def _measure(self, turn: Turn, path: Path, log: SessionLog, calls: int) -> None:
         session, begun_here = turn.transcript.session_id or "", turn.session_id is None or self.has_own_home
@@ -313,29 +343,6 @@ def _opened(policy: PermissionPolicy, workspace: Path) -> Iterator[Path]:
 
 _LEGACY = "github-copilot-cli"
 _CONTROLS = re.compile(r"\x1b\[[0-9;?]{0,20}[A-Za-z]|[\x00-\x08\x0b-\x1f\x7f]")
-
-
-async def _ask(program: Path, prompt: str, turn: Turn) -> Outcome:
-    """Ask the deprecated `github-copilot-cli what-the-shell` once; its answer, a shell command, becomes a message.
-
-    It measures nothing, keeps no session and uses no tools.
-    """
-    ends, timed_out = turn.transcript.expires(turn.timeouts)
-    argv, left = [str(program), "what-the-shell", prompt], max(0.0, ends - monotonic())
-    try:
-        done = await run(argv, cwd=turn.workspace, timeout=left, end_leftovers=True)
-    except UsageError as error:
-        return Failed(failure="refused", message=str(error))
-    answer, complaint = _plain(done.stdout), _plain(done.stderr)
-    turn.transcript.diagnostics = complaint
-    if answer:
-        turn.transcript.message(answer)
-    if done.timed_out:
-        return timed_out
-    if done.code != 0:
-        said = f"{_LEGACY} {describe_exit(done.code)}. {complaint[:200]}"
-        return Failed(failure="crashed", message=said.strip())
-    return Answered() if answer else Failed(failure="protocol", message=f"{_LEGACY} gave no answer.")
 
 
 def _plain(output: str) -> str:

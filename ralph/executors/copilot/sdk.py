@@ -1,5 +1,7 @@
 """The Copilot SDK as an executor: one runtime for the whole run, a session for each turn.
 
+In a sandbox, each turn has a runtime of its own: whatever its tools have left running ends with it.
+
 A subclass may override `session_options`, `environment` and `classify`.
 
 The executor handles what the SDK leaves open. It notices the runtime's death or freezing in the middle of a turn, ends
@@ -16,7 +18,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import anyio
 
 from ralph.errors import ExecutorUnavailableError
-from ralph.executors.base import Turn, watchdog
+from ralph.executors.base import BOUNDS, Bound, Turn, watchdog
 from ralph.executors.copilot.base import LOOKING, CopilotExecutor
 from ralph.executors.copilot.events import classify_failure, ends_turn, failure_in, in_the_providers_words, record
 from ralph.executors.copilot.provision import provide_cli, provide_runtime
@@ -39,9 +41,11 @@ class CopilotSDKExecutor(CopilotExecutor):
     """Runs the agent of GitHub Copilot through its SDK; `program` is then the runtime."""
 
     name: ClassVar[str] = "copilot-sdk"
+    confines: frozenset[Bound] = BOUNDS
     _runtime: CopilotRuntime | None = None
     _last_review: str | None = None
     _last_session: str | None = None
+    _looks = False
 
     def session_options(self, turn: Turn) -> dict[str, Any]:
         """Return the keywords for the SDK's session; they are the same for a new session and a continued one."""
@@ -116,7 +120,8 @@ class CopilotSDKExecutor(CopilotExecutor):
                 self._remember(turn)
                 if not usable:
                     turn.transcript.diagnosed("The Copilot runtime died or hung; the next turn gets a new one.")
-                    await self._give_up_runtime(runtime)
+                if not usable or self.confinement.sandbox.used:
+                    await self._give_up_runtime(runtime, gently=usable)
 
     def _remember(self, turn: Turn) -> None:
         """Keep the turn's session, which is deleted when the next one of its kind begins.
@@ -130,16 +135,20 @@ class CopilotSDKExecutor(CopilotExecutor):
             self._last_session = session or self._last_session
 
     async def _living_runtime(self, turn: Turn) -> CopilotRuntime:
-        if self._runtime and self._runtime.lives:
+        fits = turn.read_only == self._looks or not self.confinement.sandbox.used
+        if self._runtime and self._runtime.lives and fits:
             return self._runtime
         if self._runtime:
-            turn.transcript.diagnosed("The Copilot runtime has died since the last turn; this one gets a new one.")
+            if fits:
+                turn.transcript.diagnosed("The Copilot runtime has died since the last turn; this one gets a new one.")
             await self._give_up_runtime(self._runtime)
         if self.program is None:
             await self.start()
-        return self._runtime or await self._start_runtime(self.program or Path())
+            return await self._living_runtime(turn)
+        return self._runtime or await self._start_runtime(self.program, read_only=turn.read_only)
 
-    async def _start_runtime(self, program: Path) -> CopilotRuntime:
+    async def _start_runtime(self, program: Path, *, read_only: bool = False) -> CopilotRuntime:
+        self._looks = read_only
         runtime = CopilotRuntime(program, self.environment(), self.home, self._command)
         try:
             await runtime.start()
@@ -152,11 +161,11 @@ class CopilotSDKExecutor(CopilotExecutor):
 
     def _command(self, argv: Sequence[str], logs: Path) -> list[str]:
         workspace = self.confinement.workspace or Path.cwd()
-        return self.confined(argv, workspace, readable=self.unpacked(), writable=[logs])
+        return self.confined(argv, workspace, readable=self.unpacked(), writable=[logs], read_only=self._looks)
 
-    async def _give_up_runtime(self, runtime: CopilotRuntime) -> None:
+    async def _give_up_runtime(self, runtime: CopilotRuntime, *, gently: bool = False) -> None:
         self._runtime = None
-        await runtime.stop(gently=False)
+        await runtime.stop(gently=gently)
 
 
 class Conversation:
@@ -225,8 +234,9 @@ class Conversation:
                 await self._runtime.call(self._session.abort(), _ABORT)
                 with anyio.fail_after(_SETTLE):
                     await self._idle.wait()
-                await self._runtime.end_children()
             await self._runtime.call(self._session.disconnect(), _ABORT)
+            if self._turn.transcript.did_something:
+                await self._runtime.end_children()
         except Exception:  # noqa: BLE001 - whatever it is, the next turn gets a new runtime
             return False
         return True

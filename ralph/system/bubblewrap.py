@@ -1,0 +1,179 @@
+"""The options of bubblewrap: what a sandboxed program sees of this machine, and the hosts that it reaches.
+
+It sees the machine read-only. The home folder, the folders for temporary files and `/run` are its own and empty; every
+Unix socket elsewhere that a program listens at is covered. Git's settings in the workspace, with the programs that they
+can name, are read-only, although git itself can write.
+"""
+
+import atexit
+import ipaddress
+import os
+import pwd
+import socket
+import tempfile
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from pathlib import Path
+
+from ralph.system.launch import FILTER, HOSTS, Way
+
+BWRAP = "bwrap"
+APART = (
+    *("--die-with-parent", "--new-session", "--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-uts"),
+    *("--unshare-cgroup-try", "--cap-drop", "ALL", "--seccomp", str(FILTER)),
+    *("--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"),
+)
+_KERNEL = ("sys", "sysrq-trigger", "irq", "bus", "fs", "acpi", "mtrr", "scsi")
+"""What of /proc the superuser could change the kernel's settings by, although it has no rights in the sandbox."""
+
+_PORTS = (443, 80)
+
+_SETTINGS = ("config", "config.worktree", "hooks", "info", "commondir", "gitdir")
+"""What of a git folder chooses programs, or another folder with such settings."""
+
+_HERE = ".\n"
+"""The content of a `commondir` that changes nothing: it stands where the agent could otherwise create another."""
+
+
+def parse_host(text: str) -> tuple[str, tuple[int, ...]]:
+    """Return the host and the ports in "host", "host:port" or "[::1]:port"; without a port, 443 and 80.
+
+    Raises:
+        ValueError: it is not a host, or an IPv6 address other than `::1`.
+    """
+    host, port = text.strip(), ""
+    if host.startswith("["):
+        host, _, port = host[1:].partition("]")
+        port = port.removeprefix(":")
+    elif host.count(":") == 1:
+        host, port = host.split(":")
+    if not host or set(host) & set("/*@ ") or (port and not port.isdecimal()):
+        raise ValueError(f"{text!r} is not a host; write it like pypi.org or 127.0.0.1:8000")
+    if ":" in host and host != "::1":
+        raise ValueError(f"{text!r}: give a host with an IPv6 address by its name")
+    if port and not 0 < int(port) < 65_536:
+        raise ValueError(f"{text!r} has no valid port")
+    return host.lower(), (int(port),) if port else _PORTS
+
+
+def ways_to(hosts: Iterable[str]) -> tuple[list[Way], str]:
+    """Return the addresses to listen at for hosts, with the ones that they stand for, and the text for /etc/hosts.
+
+    A name gets a loopback address of its own, so that programs reach it without knowing of any proxy.
+    """
+    ways: dict[tuple[str, int], Way] = {}
+    lines = ["127.0.0.1 localhost", "::1 localhost"] if socket.has_ipv6 else ["127.0.0.1 localhost"]
+    names: dict[str, str] = {}
+    for host, ports in map(parse_host, hosts):
+        if host == "localhost":
+            inner = ["127.0.0.1", *(["::1"] if Path("/proc/net/if_inet6").exists() else [])]
+        elif _is_address(host):
+            inner = [host]
+        else:
+            number = len(names)
+            inner = [names.setdefault(host, f"127.0.{1 + number // 250}.{1 + number % 250}")]
+        for address in inner:
+            ways |= {(address, port): (address, port, host, port) for port in ports}
+    lines += [f"{address} {name}" for name, address in names.items()]
+    return list(ways.values()), "".join(f"{line}\n" for line in lines) if names else ""
+
+
+def _is_address(host: str) -> bool:
+    try:
+        ipaddress.ip_address(host)
+    except ValueError:
+        return False
+    return True
+
+
+def hidden() -> list[str]:
+    """Return the options for what the sandbox has of its own or must not see, covered folders first."""
+    places = _hidden_places()
+    options = [part for place in places for part in ("--tmpfs", str(place))]
+    kernel = [f"/proc/{name}" for name in _KERNEL if Path("/proc", name).exists()]
+    options += [part for place in kernel for part in ("--ro-bind", place, place)]
+    for path in _sockets():
+        if not any(path.is_relative_to(place) for place in (*places, Path("/dev"))):
+            options += ["--ro-bind", "/dev/null", str(path)]
+    return options
+
+
+def _hidden_places() -> list[Path]:
+    """Return the folders that are replaced by empty ones, the outer before the inner."""
+    homes = [str(Path.home())]
+    with suppress(KeyError):
+        homes.append(pwd.getpwuid(os.getuid()).pw_dir)
+    places = {Path(place) for place in (*homes, tempfile.gettempdir(), "/tmp", "/var/tmp", "/run")}  # noqa: S108
+    return sorted({place.resolve() for place in places if place.is_dir()} - {Path("/")})
+
+
+def _sockets() -> Iterator[Path]:
+    """Yield the Unix sockets that programs have opened in folders that this user may enter."""
+    with suppress(OSError):
+        for line in Path("/proc/net/unix").read_text(encoding="utf-8", errors="surrogateescape").splitlines()[1:]:
+            path = line.split(maxsplit=7)[7] if line.count(" /") else ""
+            if path.startswith("/") and os.path.exists(path):  # noqa: PTH110 - False where we may not enter
+                yield Path(path).resolve()
+
+
+def programs() -> Iterator[Path]:
+    """Yield the folders of PATH in hidden places, without which many tools would be missing, and the DNS's settings."""
+    places = _hidden_places()
+    named = [Path(name) for name in os.environ.get("PATH", "").split(os.pathsep)]
+    for folder in (*named, Path("/etc/resolv.conf").resolve()):
+        below = folder.is_absolute() and any(folder.is_relative_to(place) for place in places)
+        if below and not any(place.is_relative_to(folder) for place in places):
+            yield folder
+
+
+def bound(option: str, places: Iterable[Path]) -> Iterator[str]:
+    """Yield the options that open places, which may begin with `~`."""
+    for place in dict.fromkeys(place.expanduser().absolute() for place in places):
+        yield from (option, str(place), str(place))
+
+
+def own_hosts() -> tuple[str, ...]:
+    """Return the options for the sandbox's own /etc/hosts."""
+    return ("--ro-bind-data", str(HOSTS), str(Path("/etc/hosts").resolve()))
+
+
+def git_bounds(workspace: Path, folders: Sequence[Path]) -> Iterator[str]:
+    """Yield the options that make git's settings read-only, and keep its folder where it is."""
+    own = workspace / ".git"
+    if own.is_file() and not own.is_symlink():
+        yield from ("--ro-bind", str(own), str(own))
+    for folder in _git_folders(workspace, folders):
+        yield from ("--bind", str(folder), str(folder))
+        for part in (folder, *_inner(folder)):
+            for name in _SETTINGS:
+                if (place := part / name).exists() and not place.is_symlink():
+                    yield from ("--ro-bind", str(place), str(place))
+
+
+def guard(workspace: Path, folders: Sequence[Path]) -> None:
+    """Create git's settings that do not exist, so that the sandbox can make them read-only; they change nothing.
+
+    The `commondir` among them is removed when Ralph ends; one that a killed Ralph has left is harmless, too.
+    """
+    for folder in _git_folders(workspace, folders):
+        if not (folder / "HEAD").exists():
+            continue
+        with suppress(OSError):
+            for name in ("hooks", "info"):
+                (folder / name).mkdir(exist_ok=True)
+            (folder / "config.worktree").touch()
+            place = folder / "commondir"
+            if not place.exists():
+                place.write_text(_HERE, encoding="ascii")
+            if place.is_file() and place.read_text(encoding="ascii", errors="replace") == _HERE:
+                atexit.register(place.unlink, missing_ok=True)
+
+
+def _git_folders(workspace: Path, folders: Sequence[Path]) -> list[Path]:
+    own = workspace / ".git"
+    return [*([own] if own.is_dir() and not own.is_symlink() else []), *(each for each in folders if each.is_dir())]
+
+
+def _inner(folder: Path) -> list[Path]:
+    """Return the git folders of submodules and of worktrees."""
+    return [each for kind in ("modules", "worktrees") for each in (folder / kind).glob("*") if each.is_dir()]

@@ -1,0 +1,257 @@
+"""The last step before a confined program: a script that limits itself, opens a relay, and becomes the program.
+
+`Confinement.command` puts it in front of a command line. It imports nothing but the standard library, because it runs
+as `python -I -S launch.py PLAN PROGRAM …`, whoever starts it. Its process becomes the program, so that signals, the
+exit status and the streams are the program's own. If anything in the plan cannot be kept, it exits with `FAILED`, and
+the program never runs.
+
+The relay is a second process, outside: it holds the listening sockets that were opened in the sandbox's own network,
+and connects each to the one address that it stands for. It ends with the program.
+"""
+
+import ctypes
+import fcntl
+import json
+import os
+import resource
+import signal
+import socket
+import struct
+import sys
+import threading
+from base64 import b64decode, b64encode
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+FILTER, HOSTS = 200, 201
+"""The numbers of the files that bubblewrap reads: the seccomp filter, and the sandbox's /etc/hosts."""
+
+FAILED = 125
+"""The exit status if the plan cannot be kept."""
+
+_NEW_USER, _NEW_NET = 0x10000000, 0x40000000
+_DEATH_SIGNAL = 1
+_GET_FLAGS, _SET_FLAGS, _SET_ADDRESS, _UP = 0x8913, 0x8914, 0x8916, 0x1
+_MOST = 256
+"""Connections at a time."""
+
+_FILES = {
+    "memory": ("memory.max", "memory.limit_in_bytes"),
+    "pids": ("pids.max", "pids.max"),
+}
+"""Where cgroups of version 2 and of version 1 take a limit."""
+
+Way = tuple[str, int, str, int]
+"""An address to listen at, inside, and the one that it stands for, outside."""
+
+
+def main(plan: dict[str, Any], argv: Sequence[str]) -> None:
+    """Keep the plan and become the program; return only if that fails, with the reason raised."""
+    limits: dict[str, int] = plan.get("limits", {})
+    ways: list[Way] | None = plan.get("ways")
+    hand_over = _relay() if ways else None
+    kept = enter_cgroups({name: limits[name] for name in _FILES if name in limits})
+    if ways is not None:
+        _leave_network()
+        for number, address in enumerate({way[0] for way in ways if not way[0].startswith(("127.", "::"))}):
+            _add_address(f"lo:{number}", address)
+    if hand_over:
+        hand_over([(_listener(inner, port), outer, to) for inner, port, outer, to in ways or ()])
+    _set_limits({name: value for name, value in limits.items() if name not in kept}, alone=ways is not None)
+    for number, name in ((FILTER, "filter"), (HOSTS, "hosts")):
+        if name in plan:
+            _give(number, b64decode(plan[name]))
+    os.execvp(argv[0], list(argv))  # noqa: S606 - there is no text for a shell
+
+
+def enter_cgroups(limits: dict[str, int], root: str = "/sys/fs/cgroup") -> set[str]:
+    """Move this process into new cgroups with these limits; return those that are now kept.
+
+    With version 2, the new cgroup lies beside the present one: one with processes cannot divide its resources. Those
+    that earlier programs left empty are removed.
+    """
+    kept: set[str] = set()
+    for line in Path("/proc/self/cgroup").read_text(encoding="utf-8").splitlines() if limits else ():
+        _, names, path = line.split(":", 2)
+        version_1 = bool(names)
+        wanted = [name for name in limits if not version_1 or name in names.split(",")]
+        base = f"{root}/{names}{path}" if version_1 else f"{root}{os.path.dirname(path)}"  # noqa: PTH120
+        for left in Path(base).glob("ralph-*"):
+            with suppress(OSError):
+                left.rmdir()
+        with suppress(OSError):
+            cgroup = Path(base, f"ralph-{os.getpid()}")
+            if wanted:
+                cgroup.mkdir()
+                _fill(
+                    cgroup, {_FILES[name][version_1]: limits[name] for name in wanted} | {"cgroup.procs": os.getpid()}
+                )
+                kept.update(wanted)
+    return kept
+
+
+def _fill(cgroup: Path, values: dict[str, int]) -> None:
+    """Write the files of a new cgroup, or remove it: a missing file must not be created where none can be."""
+    try:
+        for name, value in values.items():
+            with os.fdopen(os.open(cgroup / name, os.O_WRONLY), "w") as file:
+                file.write(str(value))
+    except OSError:
+        cgroup.rmdir()
+        raise
+
+
+def _set_limits(limits: dict[str, int], *, alone: bool) -> None:
+    """Set the limits of this process and its children; `alone` says that no other process of the user counts."""
+    if "pids" in limits and os.getuid() == 0:
+        raise OSError("the superuser's processes are limited only by cgroups, and none can be made here")
+    kinds = {"memory": resource.RLIMIT_DATA, "pids": resource.RLIMIT_NPROC, "file_size": resource.RLIMIT_FSIZE}
+    for name, value in limits.items():
+        most = value + (0 if alone or name != "pids" else _own_tasks())
+        _, hard = resource.getrlimit(kinds[name])
+        most = most if hard == resource.RLIM_INFINITY else min(most, hard)
+        resource.setrlimit(kinds[name], (most, most))
+
+
+def _own_tasks() -> int:
+    """Return the number of the user's processes and threads."""
+    found = 0
+    for folder in Path("/proc").glob("[0-9]*/task"):
+        with suppress(OSError):
+            if folder.stat().st_uid == os.getuid():
+                found += len([*folder.iterdir()])
+    return found
+
+
+def _leave_network() -> None:
+    """Enter a network that has nothing but a loopback interface of its own."""
+    user, group = os.getuid(), os.getgid()
+    if ctypes.CDLL(None, use_errno=True).unshare(_NEW_USER | _NEW_NET):
+        raise OSError(f"a network of its own is not allowed: {os.strerror(ctypes.get_errno())}")
+    for name, text in (("setgroups", "deny"), ("uid_map", f"{user} {user} 1"), ("gid_map", f"{group} {group} 1")):
+        Path(f"/proc/self/{name}").write_text(text, encoding="ascii")
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as control:
+        request = struct.pack("16sh14x", b"lo", 0)
+        (flags,) = struct.unpack_from("h", fcntl.ioctl(control, _GET_FLAGS, request), 16)
+        fcntl.ioctl(control, _SET_FLAGS, struct.pack("16sh14x", b"lo", flags | _UP))
+
+
+def _add_address(name: str, address: str) -> None:
+    """Give the loopback interface another address, which an endpoint is known by."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as control:
+        packed = struct.pack("16sHH4s8x", name.encode(), socket.AF_INET, 0, socket.inet_aton(address))
+        fcntl.ioctl(control, _SET_ADDRESS, packed)
+
+
+def _listener(address: str, port: int) -> socket.socket:
+    family = socket.AF_INET6 if ":" in address else socket.AF_INET
+    return socket.create_server((address, port), family=family, backlog=_MOST)
+
+
+def _relay() -> Callable[[list[tuple[socket.socket, str, int]]], None]:
+    """Start the relay's process, outside; return what hands the sockets over to it."""
+    ours, theirs = socket.socketpair()
+    parent = os.getpid()
+    if os.fork() == 0:
+        ours.close()
+        ctypes.CDLL(None).prctl(_DEATH_SIGNAL, signal.SIGKILL)
+        nothing = os.open(os.devnull, os.O_RDWR)
+        for number in range(3):
+            os.dup2(nothing, number)
+        if os.getppid() == parent:
+            with theirs:
+                _receive(theirs)
+        os._exit(0)
+    theirs.close()
+
+    def hand_over(sockets: list[tuple[socket.socket, str, int]]) -> None:
+        with ours:
+            for inner, host, port in sockets:
+                socket.send_fds(ours, [json.dumps([host, port]).encode()], [inner.fileno()])
+                ours.recv(1)
+                inner.close()
+
+    return hand_over
+
+
+def _receive(channel: socket.socket) -> None:
+    """Take the listening sockets, and serve them until the program ends."""
+    room = threading.BoundedSemaphore(_MOST)
+    serving: list[threading.Thread] = []
+    while True:
+        target, descriptors, _, _ = socket.recv_fds(channel, 1024, 1)
+        if not target:
+            break
+        listener = socket.socket(fileno=descriptors[0])
+        serving.append(threading.Thread(target=_accept, args=(listener, *json.loads(target), room)))
+        serving[-1].start()
+        channel.sendall(b".")
+    for each in serving:
+        each.join()
+
+
+def _accept(listener: socket.socket, host: str, port: int, room: threading.BoundedSemaphore) -> None:
+    while True:
+        room.acquire()
+        inner, _ = listener.accept()
+        threading.Thread(target=_serve, args=(inner, host, port, room), daemon=True).start()
+
+
+def _serve(inner: socket.socket, host: str, port: int, room: threading.BoundedSemaphore) -> None:
+    with inner, suppress(OSError):
+        outer = _connected(host, port)
+        with outer:
+            back = threading.Thread(target=_pump, args=(outer, inner), daemon=True)
+            back.start()
+            _pump(inner, outer)
+            back.join()
+    room.release()
+
+
+def _pump(source: socket.socket, sink: socket.socket) -> None:
+    with suppress(OSError):
+        while data := source.recv(65_536):
+            sink.sendall(data)
+    with suppress(OSError):
+        sink.shutdown(socket.SHUT_WR)
+
+
+def _connected(host: str, port: int) -> socket.socket:
+    """Return a connection to an address, through the user's proxy if there is one for it."""
+    if not any(name.lower() == "https_proxy" for name in os.environ):
+        return socket.create_connection((host, port), timeout=None)
+    from urllib.parse import unquote, urlsplit
+    from urllib.request import getproxies, proxy_bypass
+
+    proxy = urlsplit(getproxies().get("https", ""))
+    if not proxy.hostname or proxy_bypass(host):
+        return socket.create_connection((host, port), timeout=None)
+    login = f"{unquote(proxy.username or '')}:{unquote(proxy.password or '')}".encode()
+    authorization = f"Proxy-Authorization: Basic {b64encode(login).decode()}\r\n" if proxy.username else ""
+    outer = socket.create_connection((proxy.hostname, proxy.port or 80), timeout=None)
+    outer.sendall(f"CONNECT {host}:{port} HTTP/1.1\r\nHost: {host}:{port}\r\n{authorization}\r\n".encode())
+    answer = b""
+    while not answer.endswith(b"\r\n\r\n") and (byte := outer.recv(1)) and len(answer) < 65_536:
+        answer += byte
+    if b" 200" not in answer.partition(b"\r\n")[0]:
+        outer.close()
+        raise ConnectionRefusedError("the proxy refuses the connection")
+    return outer
+
+
+def _give(number: int, content: bytes) -> None:
+    """Put a text where the program finds it, as an open file with that number."""
+    file = os.memfd_create("ralph")
+    os.write(file, content)
+    os.lseek(file, 0, os.SEEK_SET)
+    os.dup2(file, number, inheritable=True)
+
+
+if __name__ == "__main__":
+    try:
+        main(json.loads(sys.argv[1]), sys.argv[2:])
+    except (OSError, ValueError) as error:
+        print(f"ralph: {error}", file=sys.stderr)  # noqa: T201 - it is a program
+        sys.exit(FAILED)

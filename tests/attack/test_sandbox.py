@@ -1,0 +1,464 @@
+"""Attempts to get out of the sandbox: each is first shown to work without it, from the same program.
+
+The attempts of `ATTEMPTS` are one program, which says of each whether it reached its aim; what is outside is looked at
+from outside, too. The last tests let a real agent make its attempts in a run.
+"""
+
+import array
+import fcntl
+import json
+import os
+import socket
+import subprocess
+import sys
+import termios
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+
+from ralph.errors import UsageError
+from ralph.executors.base import Turn
+from ralph.executors.copilot.base import CopilotExecutor
+from ralph.executors.copilot.cli import CopilotCLIExecutor
+from ralph.executors.copilot.sdk import CopilotSDKExecutor
+from ralph.executors.permissions import PermissionPolicy
+from ralph.prompt import Prompt
+from ralph.system.process import run
+from ralph.system.sandbox import Confinement, Sandbox
+from ralph.testing import ModelServer, Say, Shell
+from ralph.types.output import Answered
+
+pytestmark = [pytest.mark.attack, pytest.mark.timeout(120)]
+
+PYTHON = os.path.realpath(sys.executable)
+
+ATTEMPTS = r"""
+import ctypes, fcntl, json, os, pathlib, pty, socket, subprocess, sys, time
+
+given = json.loads(sys.argv[1])
+libc = ctypes.CDLL(None, use_errno=True)
+X86 = os.uname().machine == "x86_64"
+attempts = []
+
+def attempt(function):
+    attempts.append(function)
+
+def call(x86, arm, *arguments):
+    result = libc.syscall(x86 if X86 else arm, *arguments)
+    if result < 0:
+        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
+    return result
+
+def sh(text):
+    done = subprocess.run(["/bin/sh", "-c", text], capture_output=True, text=True, timeout=20)
+    if done.returncode:
+        raise OSError(done.stderr[-200:])
+
+@attempt
+def write_outside():
+    pathlib.Path(given["outside"], "written").write_text("x")
+
+@attempt
+def write_through_the_root_of_a_process():
+    pathlib.Path(f"/proc/self/root{given['outside']}", "root").write_text("x")
+
+@attempt
+def write_through_a_link():
+    os.symlink(given["outside"], "link")
+    pathlib.Path("link", "linked").write_text("x")
+
+@attempt
+def make_a_device():
+    os.mknod("disk", 0o060600, os.makedev(8, 0))
+
+@attempt
+def type_into_the_terminal():
+    main, terminal = pty.openpty()
+    fcntl.ioctl(terminal, 0x5412, b"x")
+
+@attempt
+def trace_a_process():
+    call(101, 117, 16, given["pid"], 0, 0)
+    os.waitpid(given["pid"], 0x40000000)
+    call(101, 117, 17, given["pid"], 0, 0)
+
+@attempt
+def let_oneself_be_traced():
+    if os.fork() == 0:
+        try:
+            call(101, 117, 0, 0, 0, 0)
+        except OSError:
+            os._exit(1)
+        os._exit(0)
+    if os.wait()[1]:
+        raise OSError("refused")
+
+@attempt
+def read_the_environment_of_a_process():
+    if b"OUTSIDE" not in pathlib.Path(f"/proc/{given['pid']}/environ").read_bytes():
+        raise OSError("it is another process")
+
+@attempt
+def signal_a_process():
+    os.kill(given["pid"], 0)
+    if b"OUTSIDE" not in pathlib.Path(f"/proc/{given['pid']}/environ").read_bytes():
+        raise OSError("it is another process")
+
+@attempt
+def add_a_key():
+    call(248, 217, b"user", b"ralph-attack", b"x", 1, -2)
+
+@attempt
+def read_the_keyrings():
+    call(250, 219, 0, -3, 1)
+
+@attempt
+def load_a_bpf_program():
+    attributes = ctypes.create_string_buffer(b"\x02\0\0\0\x04\0\0\0\x04\0\0\0\x01\0\0\0", 64)
+    call(321, 280, 0, attributes, 64)
+
+@attempt
+def handle_page_faults():
+    call(323, 282, 0x1)
+
+@attempt
+def count_events():
+    attributes = ctypes.create_string_buffer(b"\x01\0\0\0\x70\0\0\0", 112)
+    call(298, 241, attributes, 0, -1, -1, 0)
+
+@attempt
+def make_a_ring():
+    call(425, 425, 4, ctypes.create_string_buffer(120))
+
+@attempt
+def open_a_socket_to_the_host_of_a_virtual_machine():
+    socket.socket(40, socket.SOCK_STREAM)
+
+def connect_unix(path):
+    with socket.socket(socket.AF_UNIX) as one:
+        one.settimeout(5)
+        one.connect(path)
+
+@attempt
+def reach_a_socket_in_the_folder_for_temporary_files():
+    connect_unix(given["sockets"][0])
+
+@attempt
+def reach_a_socket_elsewhere():
+    connect_unix(given["sockets"][1])
+
+@attempt
+def reach_the_ssh_agent():
+    connect_unix(given["ssh_agent"])
+
+@attempt
+def reach_an_abstract_socket():
+    connect_unix("\0" + given["abstract"])
+
+@attempt
+def reach_a_server_on_loopback():
+    socket.create_connection(("127.0.0.1", given["port"]), 5).close()
+
+@attempt
+def reach_a_server_on_loopback_by_its_name():
+    socket.create_connection((socket.gethostname(), given["port"]), 5).close()
+
+@attempt
+def see_the_machines_interfaces():
+    if [name for _, name in socket.if_nameindex() if name != "lo"] == []:
+        raise OSError("there is only lo")
+
+@attempt
+def share_memory():
+    if not os.path.exists(f"/dev/shm/{given['shared']}"):
+        raise OSError("it is not there")
+
+@attempt
+def write_gits_config():
+    sh("git config core.fsmonitor /bin/true")
+
+@attempt
+def replace_gits_config():
+    sh("cp .git/config c && mv c .git/config")
+
+@attempt
+def write_a_hook():
+    sh("echo x > .git/hooks/pre-commit")
+
+@attempt
+def replace_the_hooks():
+    sh("mv .git/hooks .git/h && cp -r .git/h .git/hooks")
+
+@attempt
+def write_gits_attributes():
+    sh("echo '* filter=x' > .git/info/attributes")
+
+@attempt
+def name_another_common_folder():
+    sh("mkdir -p evil && rm -f .git/commondir && echo ../evil > .git/commondir")
+    os.unlink(".git/commondir")
+
+@attempt
+def write_the_config_of_a_worktree():
+    sh("echo x > .git/config.worktree")
+
+@attempt
+def write_the_config_of_a_submodule():
+    sh("echo x > .git/modules/sub/config")
+
+@attempt
+def move_gits_folder():
+    sh("mv .git g && mv g .git")
+
+@attempt
+def uncover_gits_config():
+    sh("unshare -Urm sh -c 'umount .git/hooks; touch .git/hooks/uncovered'")
+
+@attempt
+def remount_the_root():
+    sh("unshare -Urm sh -c 'mount -o remount,rw,bind / / && touch " + given["outside"] + "/remounted'")
+
+@attempt
+def change_a_kernel_setting():
+    os.close(os.open("/proc/sys/kernel/core_pattern", os.O_WRONLY))
+
+results = {}
+for function in attempts:
+    try:
+        function()
+        results[function.__name__] = ""
+    except BaseException as error:
+        results[function.__name__] = f"{type(error).__name__}: {error}"
+print(json.dumps(results))
+"""
+
+MACHINES_OWN = {"reach_a_server_on_loopback_by_its_name", "change_a_kernel_setting", "make_a_device", "add_a_key"} | {
+    *("load_a_bpf_program", "handle_page_faults", "count_events", "make_a_ring", "type_into_the_terminal"),
+    *("open_a_socket_to_the_host_of_a_virtual_machine", "trace_a_process", "uncover_gits_config", "remount_the_root"),
+    *("see_the_machines_interfaces", "reach_a_socket_elsewhere", "read_the_keyrings"),
+}
+"""What some machines refuse even without a sandbox, for lack of rights, of a device or of a kernel's feature."""
+
+
+@pytest.fixture(scope="module", autouse=True)
+def bwrap(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Bubblewrap works here."""
+    try:
+        anyio.run(Confinement(sandbox=Sandbox(kind="bwrap")).require, tmp_path_factory.mktemp("tried"))
+    except UsageError as error:
+        pytest.skip(str(error))
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Path:
+    """A git repository with a module."""
+    folder = tmp_path / "work"
+    (folder / ".git" / "modules" / "sub").mkdir(parents=True)
+    subprocess.run(["git", "init", "-q", str(folder)], check=True)
+    (folder / ".git" / "modules" / "sub" / "config").write_text("[core]\n")
+    (tmp_path / "outside").mkdir()
+    return folder
+
+
+def confined(workspace: Path, **more: object) -> Confinement:
+    return Confinement(sandbox=Sandbox.model_validate({"kind": "bwrap", **more}), workspace=workspace)
+
+
+@pytest.fixture
+def targets(tmp_path: Path) -> Iterator[dict[str, Any]]:
+    """What is outside: a process, sockets of every kind, an ssh-agent."""
+    with ExitStack() as stack:
+        other = subprocess.Popen(["sleep", "100"], env={"OUTSIDE": "yes"})
+        stack.callback(other.wait)
+        stack.callback(other.kill)
+        elsewhere = Path("/var/lib") if os.access("/var/lib", os.W_OK) else tmp_path
+        paths = [tmp_path / "s", elsewhere / f"ralph-attack-{os.getpid()}.sock"]
+        abstract = f"ralph-attack-{os.getpid()}"
+        addresses: list[tuple[int, Any]] = [(socket.AF_UNIX, str(path)) for path in paths]
+        addresses += [(socket.AF_UNIX, f"\0{abstract}"), (socket.AF_INET, ("", 0))]
+        servers: list[socket.socket] = []
+        for family, address in addresses:
+            server = stack.enter_context(socket.socket(family))
+            server.bind(address)
+            server.listen(50)
+            servers.append(server)
+        for path in paths:
+            stack.callback(path.unlink, missing_ok=True)
+        shared = Path("/dev/shm", f"ralph-attack-{os.getpid()}")
+        shared.touch()
+        stack.callback(shared.unlink)
+        agent = subprocess.Popen(["ssh-agent", "-D", "-a", str(tmp_path / "agent")], stdout=subprocess.DEVNULL)
+        stack.callback(agent.wait)
+        stack.callback(agent.kill)
+        while not (tmp_path / "agent").exists():
+            time.sleep(0.02)
+        yield {
+            "outside": str(tmp_path / "outside"),
+            "pid": other.pid,
+            "sockets": [str(path) for path in paths],
+            "ssh_agent": str(tmp_path / "agent"),
+            "abstract": abstract,
+            "port": servers[-1].getsockname()[1],
+            "shared": shared.name,
+        }
+
+
+async def attempts(workspace: Path, targets: Mapping[str, Any], confinement: Confinement) -> dict[str, str]:
+    (workspace / "attempts.py").write_text(ATTEMPTS)
+    argv = [PYTHON, "-I", str(workspace / "attempts.py"), json.dumps(targets)]
+    command = confinement.command(argv, cwd=workspace, agent=True, readable=[Path(sys.base_prefix)])
+    done = await run(command, cwd=workspace, timeout=60, end_leftovers=True)
+    assert done.code == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+async def test_no_attempt_gets_out(workspace: Path, tmp_path: Path, targets: dict[str, Any]) -> None:
+    within = confined(workspace)
+    await within.require()
+    boxed = await attempts(workspace, targets, within)
+    changed = [path.name for path in (tmp_path / "outside").iterdir()]
+    hooks = [path.name for path in (workspace / ".git" / "hooks").glob("*") if path.suffix != ".sample"]
+    (workspace / "link").unlink(missing_ok=True)
+    bare = await attempts(workspace, targets, Confinement())
+
+    refused = {name for name, why in bare.items() if why}
+    print(f"\n{len(bare) - len(refused)} of {len(bare)} attempts work without the sandbox; refused anyway: {refused}")
+    print("in the sandbox:", json.dumps(boxed, indent=1))
+    assert refused <= MACHINES_OWN
+    assert {name for name, why in boxed.items() if not why} == set()
+    assert (changed, hooks) == ([], [])
+    assert len(bare) - len(refused) >= 20
+
+
+async def test_git_works_in_the_sandbox(workspace: Path) -> None:
+    within = confined(workspace)
+    await within.require()
+    text = (
+        "touch a && git add a && git -c user.name=a -c user.email=a@b.c commit -qm x && git branch b && git stash list"
+        " && git checkout -q b && git -c user.name=a -c user.email=a@b.c tag -am x v1 && git gc -q && git log --oneline"
+    )
+    done = await run(within.command(["/bin/sh", "-c", text], cwd=workspace), cwd=workspace, timeout=30)
+    assert done.code == 0, done.stderr
+    assert (workspace / ".git" / "commondir").read_text() == ".\n"
+    outside = await run(["git", "log", "--oneline"], cwd=workspace, timeout=20)
+    assert outside.stdout == done.stdout
+
+
+def test_a_terminal_cannot_be_typed_into(workspace: Path) -> None:
+    """A program that is started with Ralph's own terminal, as the SDK's runtime may be, types into it."""
+    argv = [PYTHON, "-c", "import fcntl; fcntl.ioctl(0, 0x5412, b'x')"]
+    typed: dict[str, int] = {}
+    for name, confinement in (("bare", Confinement()), ("boxed", confined(workspace))):
+        main, terminal = os.openpty()
+        command = confinement.command(argv, cwd=workspace, agent=True, readable=[Path(sys.base_prefix)])
+        subprocess.run(command, stdin=terminal, capture_output=True, check=False, timeout=30)
+        count = array.array("i", [0])
+        settings = termios.tcgetattr(terminal)
+        settings[3] &= ~termios.ICANON
+        termios.tcsetattr(terminal, termios.TCSANOW, settings)
+        fcntl.ioctl(terminal, termios.FIONREAD, count)
+        typed[name] = count[0]
+        os.close(main)
+        os.close(terminal)
+    if typed["bare"] == 0:
+        pytest.skip("this kernel lets nobody type into a terminal")
+    assert typed == {"bare": 1, "boxed": 0}
+
+
+async def test_only_named_hosts_are_reached(workspace: Path, targets: dict[str, Any]) -> None:
+    port = targets["port"]
+    text = f"import socket; socket.create_connection(('127.0.0.1', {port}), 5); print('reached')"
+    reached: dict[str, bool] = {}
+    for network in ("hosts", "named", "agent", "all", "none"):
+        hosts = (f"127.0.0.1:{port}",) if network == "named" else ()
+        box = confined(workspace, network="hosts" if network == "named" else network, hosts=hosts)
+        argv = box.command([PYTHON, "-c", text], cwd=workspace, agent=True, readable=[Path(sys.base_prefix)])
+        reached[network] = "reached" in (await run(argv, cwd=workspace, timeout=20)).stdout
+    assert reached == {"hosts": False, "named": True, "agent": True, "all": True, "none": False}
+
+
+FORKS = (
+    "import os, time\nn = 0\ntry:\n  while n < 200:\n    if os.fork() == 0: time.sleep(5); os._exit(0)\n    n += 1\n"
+)
+FORKS += "except OSError: pass\nprint(n, flush=True)\nos._exit(0)\n"
+MEMORY = "kept = []\nfor n in range(40):\n  kept.append(bytearray(10_000_000)); print(n, flush=True)\n"
+LARGE = "open('large', 'wb').write(bytes(3_000_000)); print('written')"
+
+
+@pytest.mark.parametrize("kind", ["none", "bwrap"])
+async def test_resources_are_limited(workspace: Path, kind: str) -> None:
+    async def said(text: str, **limits: object) -> str:
+        box = Confinement(sandbox=Sandbox.model_validate({"kind": kind, **limits}), workspace=workspace)
+        await box.require()
+        argv = box.command([PYTHON, "-c", text], cwd=workspace, agent=True, readable=[Path(sys.base_prefix)])
+        return (await run(argv, cwd=workspace, timeout=30, end_leftovers=True)).stdout
+
+    assert await said(FORKS) == "200\n"
+    assert int(await said(FORKS, max_processes=40)) <= 40
+    assert (await said(MEMORY)).split()[-1] == "39"
+    assert int((await said(MEMORY, max_memory="150M")).split()[-1]) < 15
+    assert await said(LARGE) == "written\n"
+    assert await said(LARGE, max_file_size="1M") == ""
+
+
+ANYTHING = PermissionPolicy(mode="approve-all")
+PROMPT = Prompt(text="Do the work.", task="work")
+
+
+@pytest.mark.parametrize("kind", ["cli", "sdk"])
+@pytest.mark.parametrize("host", ["127.0.0.1", "name"])
+async def test_a_real_agent_stays_within(
+    kind: str, host: str, copilot_cli: Path, copilot_runtime: Path, workspace: Path, targets: dict[str, Any]
+) -> None:
+    """Its model is reached through the relay, nothing else is, and nothing survives its turn."""
+    name = "127.0.0.1" if host == "127.0.0.1" else socket.gethostname()
+    if socket.gethostbyname(name) != "127.0.0.1":
+        pytest.skip("this machine's name does not mean its loopback")
+    script = (
+        "(while sleep 0.1; do touch alive; done) > /dev/null 2>&1 & "
+        f"touch {targets['outside']}/x; echo x > .git/hooks/pre-commit; git config core.fsmonitor x;"
+        f"curl -s -m 3 http://127.0.0.1:{targets['port']} ; echo curl $?; ls {targets['sockets'][1]} /run; true"
+    )
+    steps = [Shell(script), Say("Tried."), Shell("ps ax | grep -c '[s]leep 0.1'"), Say("Looked.")]
+    async with ModelServer(steps) as server:
+        own: dict[str, Any] = {
+            "model": "m",
+            "base_url": server.base_url.replace("127.0.0.1", name),
+            "permissions": ANYTHING,
+            "confinement": confined(workspace),
+        }
+        executor: CopilotExecutor = (
+            CopilotCLIExecutor(copilot_cli, **own) if kind == "cli" else CopilotSDKExecutor(copilot_runtime, **own)
+        )
+        async with executor:
+            first = await executor.execute(PROMPT, Turn(workspace=workspace))
+            (workspace / "alive").unlink(missing_ok=True)
+            await anyio.sleep(0.5)
+            survived = (workspace / "alive").exists()
+            second = await executor.execute(PROMPT, Turn(workspace=workspace, iteration=2))
+    assert (first.outcome, second.outcome) == (Answered(), Answered()), first
+    assert not survived
+    assert second.tool_calls[0].result.split()[0] == "0"
+    assert [*Path(targets["outside"]).iterdir()] == []  # noqa: ASYNC240
+    assert not (workspace / ".git" / "hooks" / "pre-commit").exists()
+    assert "fsmonitor" not in (workspace / ".git" / "config").read_text()
+    assert "curl 7" in first.tool_calls[0].result or "curl 28" in first.tool_calls[0].result
+
+
+async def test_a_background_process_ends_with_its_turn_even_without_the_sandbox(
+    copilot_runtime: Path, workspace: Path
+) -> None:
+    left = "(while sleep 0.1; do touch alive; done) > /dev/null 2>&1 & true"
+    async with ModelServer([Shell(left), Say("Left.")]) as server:
+        executor = CopilotSDKExecutor(copilot_runtime, model="m", base_url=server.base_url, permissions=ANYTHING)
+        async with executor:
+            output = await executor.execute(PROMPT, Turn(workspace=workspace))
+            (workspace / "alive").unlink(missing_ok=True)
+            await anyio.sleep(0.5)
+            assert output.outcome == Answered()
+            assert not (workspace / "alive").exists()
