@@ -382,10 +382,20 @@ async def test_only_named_hosts_are_reached(workspace: Path, targets: dict[str, 
     assert reached == {"hosts": False, "named": True, "agent": True, "all": True, "none": False}
 
 
-FORKS = (
-    "import os, time\nn = 0\ntry:\n  while n < 200:\n    if os.fork() == 0: time.sleep(5); os._exit(0)\n    n += 1\n"
-)
-FORKS += "except OSError: pass\nprint(n, flush=True)\nos._exit(0)\n"
+FORKS = """
+import os, time
+n = 0
+try:
+    while n < 200:
+        if os.fork() == 0:
+            time.sleep(5)
+            os._exit(0)
+        n += 1
+except OSError:
+    pass
+print(n, flush=True)
+os._exit(0)
+"""
 MEMORY = "kept = []\nfor n in range(40):\n  kept.append(bytearray(10_000_000)); print(n, flush=True)\n"
 LARGE = "open('large', 'wb').write(bytes(3_000_000)); print('written')"
 
