@@ -12,7 +12,6 @@ machine's servers, and ends with Ralph.
 
 import json
 import os
-import shutil
 import sys
 from base64 import b64encode
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -25,6 +24,7 @@ from pydantic import AfterValidator, BaseModel, Field, field_validator
 
 from ralph.errors import UsageError
 from ralph.system.declarations import AGENT, Flag, Size
+from ralph.system.programs import find_program
 from ralph.system.secrets import is_secret_name
 from ralph.system.text import pattern
 
@@ -220,7 +220,7 @@ class Confinement:
         box = self.sandbox
         plan: dict[str, Any] = {"limits": box.limits} if agent and box.limits else {}
         if not box.used:
-            return _launched(plan, argv) if plan and shutil.which(argv[0]) else list(argv)
+            return _launched(plan, argv) if plan and find_program(argv[0]) else list(argv)
         from ralph.system import bubblewrap
         from ralph.system.seccomp import seccomp_filter
 
@@ -237,7 +237,7 @@ class Confinement:
         return _launched(
             plan,
             [
-                *(bubblewrap.BWRAP, *bubblewrap.APART),
+                *(find_program(bubblewrap.BWRAP) or bubblewrap.BWRAP, *bubblewrap.APART),
                 *(() if connected else ("--unshare-net",)),
                 *bubblewrap.hidden(),
                 *(bubblewrap.own_hosts() if names else ()),
@@ -266,7 +266,7 @@ class Confinement:
         cwd = self.workspace or cwd or Path.cwd()
         called = "The sandbox bwrap" if box.used else "A limit of the agent's resources"
         remedy = "Install bubblewrap and allow user namespaces, or leave --sandbox out." if box.used else _UNLIMITED
-        if box.used and not shutil.which(BWRAP):
+        if box.used and not find_program(BWRAP):
             raise UsageError(f"{called} cannot be used: there is no such program.", remedy)
         if box.used and not seccomp_filter():
             raise UsageError(f"{called} cannot be used on this machine's architecture.", "Use a container.")
