@@ -17,7 +17,7 @@ CHILD = Path(__file__).with_name("kill_walk.py")
 FINISHED = "1 store.append[iteration_finished] after #1"
 IN_A_TURN = "2 agent.hears after #2"
 TAKEN_UP = "2 store.append[iteration_started] before #1"
-LEAST = 50
+LEAST = {"sqlite": 50, "postgres": 20}
 
 pytestmark = pytest.mark.timeout(600)
 
@@ -129,8 +129,11 @@ def test_a_kill_at_any_point_loses_nothing_that_was_finished(
     assert ran["said"] == {"stop_reason": "completed", "iterations": 2, "verified": True}
     [whole] = killer.do([traced.order("look")])
     points = lines(traced.folder / "points")
-    points = points[points.index(FINISHED) + 1 :]
-    assert len(points) >= LEAST, points
+    store = request.node.callspec.params["cases"]
+    points = distinct(points[points.index(FINISHED) + 1 :])
+    if store == "postgres":  # between two of its points the store is the same; SQLite's walk has what else differs
+        points = [point for point in points if " store." in point or " told " in point]
+    assert len(points) >= LEAST[store], points
     walk = [cases(number, point) for number, point in enumerate(points, start=1)]
     for case, end in zip(walk, killer.do([case.order("run") for case in walk]), strict=True):
         assert end["code"] == -9, f"{case.point} was not come by: {end}"
@@ -145,7 +148,7 @@ def test_a_kill_at_any_point_loses_nothing_that_was_finished(
     for case, before, after in zip(walk, killed, resumed, strict=True):
         sums += judged(case, before["said"], after["said"], whole["said"])
     with capsys.disabled():
-        print(f"\n{table(points, sums, request.node.callspec.params['cases'])}")
+        print(f"\n{table(points, sums, store)}")
     assert sums["lost"] == 0
 
 
@@ -158,7 +161,7 @@ def test_a_kill_while_a_run_is_taken_up_loses_nothing_either(cases: Any, killer:
     before = len(lines(traced.folder / "points"))
     killer.do([traced.order("resume", point="", run=looked[1]["run"])])
     points = lines(traced.folder / "points")[before:]
-    points = points[: points.index(TAKEN_UP) + 1]
+    points = distinct(points[: points.index(TAKEN_UP) + 1])
     assert any("store.acquire" in point for point in points)
     walk = [cases(number, IN_A_TURN) for number in range(2, len(points) + 2)]
     killer.do([case.order("run") for case in walk])
@@ -171,6 +174,12 @@ def test_a_kill_while_a_run_is_taken_up_loses_nothing_either(cases: Any, killer:
         assert end["code"] == 0, end
     for case, first, last in zip(walk, killed, killer.do([case.order("look") for case in walk]), strict=True):
         assert judged(case, first["said"], last["said"], looked[0])["lost"] == 0
+
+
+def distinct(points: Sequence[str]) -> list[str]:
+    """The points with something between each and the next: after one call and before the next is the same moment."""
+    following = zip(points, [*points[1:], ""], strict=True)
+    return [point for point, then in following if not (" after " in point and " before " in then)]
 
 
 def table(points: Sequence[str], sums: Mapping[str, int], store: str) -> str:
