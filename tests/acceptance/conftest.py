@@ -2,11 +2,16 @@
 
 import json
 import os
+import select
+import signal
+import socket
 import subprocess
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Generator, Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import Any
 
 import pytest
@@ -50,19 +55,60 @@ def environment(tmp_path: Path, copilot_cli: Path) -> dict[str, str]:
     }
 
 
+class Warm:
+    """Calls `ralph` in forks of a process that has its modules loaded."""
+
+    def __init__(self, calls: socket.socket) -> None:
+        self._calls = calls
+
+    def __call__(
+        self, words: tuple[str, ...], given: str, environment: Mapping[str, str], folder: Path, within: float
+    ) -> Ran:
+        order = json.dumps({"words": words, "environment": dict(environment), "folder": str(folder)})
+        with ExitStack() as stack:
+            streams = [stack.enter_context(TemporaryFile()) for _ in range(3)]
+            streams[0].write(given.encode())
+            streams[0].seek(0)
+            reading, writing = os.pipe()
+            answer = stack.enter_context(os.fdopen(reading, "rb"))
+            descriptors = [*(stream.fileno() for stream in streams), writing]
+            socket.send_fds(self._calls, [order.encode()], descriptors)
+            os.close(writing)
+            pid = int(answer.readline())
+            if not select.select([answer], [], [], within)[0]:
+                os.kill(pid, signal.SIGKILL)
+                pytest.fail(f"ralph {' '.join(words)} has not ended within {within} s")
+            code = int(answer.readline())
+            said = [(stream.seek(0), stream.read().decode())[1] for stream in streams[1:]]
+        return Ran(code, *said)
+
+
+@pytest.fixture(scope="session")
+def warm() -> Generator[Warm]:
+    """Provide calls of `ralph`; see `warm_ralph.py`."""
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    program = (sys.executable, str(Path(__file__).with_name("warm_ralph.py")), str(theirs.fileno()))
+    with subprocess.Popen(program, pass_fds=[theirs.fileno()]), ours:
+        theirs.close()
+        yield Warm(ours)
+
+
 @pytest.fixture
-def ralph(environment: Mapping[str, str], tmp_path: Path) -> Callable[..., Ran]:
+def ralph(environment: Mapping[str, str], tmp_path: Path, warm: Warm) -> Callable[..., Ran]:
     """Runs `ralph` with arguments and returns what it printed."""
 
     def run(*words: str, stdin: str = "", timeout: float = 50, **more: str) -> Ran:
-        ended = subprocess.run(
+        folder = tmp_path / "workspace" if (tmp_path / "workspace").exists() else tmp_path
+        if not any(name.startswith(("PYTHON", "LC_", "LANG")) for name in more):
+            return warm(words, stdin, {**environment, **more}, folder, timeout)
+        ended = subprocess.run(  # Python reads these when it starts
             (*RALPH, *words),
             check=False,
             input=stdin,
             capture_output=True,
             text=True,
             timeout=timeout,
-            cwd=tmp_path / "workspace" if (tmp_path / "workspace").exists() else tmp_path,
+            cwd=folder,
             env={**environment, **more},
         )
         return Ran(ended.returncode, ended.stdout, ended.stderr)
