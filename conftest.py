@@ -31,9 +31,10 @@ _SLOWER_UNITS = {"cli", "loop", "pipeline", "store", "testing", "workspace"}
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_cmdline_main(config: pytest.Config) -> None:
-    """Select the tests of folders, or of the whole suite, by their marker, and run them with one worker per processor.
+    """Select the tests of folders, or of the whole suite, by their marker, and run them in parallel.
 
-    Tests that measure times run one after another. Files and single tests that the command line names run as they are.
+    There are three workers per two processors: many tests wait for a program, or until a time is over. Tests that
+    measure times run one after another. Files and single tests that the command line names run as they are.
     """
     option = config.option
     if not all(Path(argument).is_dir() for argument in config.args):
@@ -41,7 +42,7 @@ def pytest_cmdline_main(config: pytest.Config) -> None:
     option.markexpr = _SELECTIONS.get(option.markexpr, option.markexpr)
     single = "PYTEST_XDIST_WORKER" in os.environ or option.usepdb or option.collectonly or option.markexpr == "alone"
     if getattr(option, "numprocesses", 0) is None and not single:
-        option.numprocesses, option.dist = max(2, os.cpu_count() or 2), "worksteal"
+        option.numprocesses, option.dist = 3 * max(2, os.cpu_count() or 2) // 2, "worksteal"
 
 
 def pytest_configure(config: pytest.Config) -> None:
