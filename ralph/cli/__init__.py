@@ -107,8 +107,9 @@ def _called(arguments: list[str]) -> tuple[int, str]:
         return 128 + number, signal.Signals(number).name
     except Exception as error:  # noqa: BLE001 - every fault is reported in one paragraph
         from ralph.cli.error_messages import report_fault
+        from ralph.system.foreign import culprit
 
-        return report_fault(error), f"a fault in Ralph itself: {type(error).__name__}"
+        return report_fault(error), f"a fault in {culprit(error) or 'Ralph itself'}: {type(error).__name__}"
 
 
 def _call(arguments: list[str]) -> int:

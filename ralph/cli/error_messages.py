@@ -80,8 +80,8 @@ def _nearest_option(option: str, command: Any) -> str:
 def report_fault(error: Exception) -> int:
     """Report an unexpected error on standard error, and return the exit code.
 
-    A missing current folder and a full disk get a message of their own. Any other error is a fault of Ralph's own: its
-    traceback is saved in a file, or shown if RALPH_DEBUG=1.
+    A missing current folder and a full disk get a message of their own. Any other error is a fault of the plug-in whose
+    code it passed through, or of Ralph itself: its traceback is saved in a file, or shown if RALPH_DEBUG=1.
     """
     if isinstance(error, FileNotFoundError) and _folder_is_gone():
         return complain("The current folder no longer exists. Change to another one, and try again.", 2)
@@ -102,14 +102,27 @@ def _folder_is_gone() -> bool:
 
 
 def _report_bug(error: Exception) -> int:
-    import tempfile
     import traceback
 
+    from ralph.system.foreign import culprit, debugging, show_traceback
+
     mask = Redactor(secret_values(os.environ))
-    trace = mask("".join(traceback.format_exception(error)))
-    if os.environ.get("RALPH_DEBUG", "") not in {"", "0"}:
-        sys.stderr.write(trace)
-        return 1
+    what = " ".join(printable(mask(f"{type(error).__name__}: {error}")).split())[:500].rstrip(".")
+    if debugging():
+        show_traceback(error)
+        place = "The traceback is above."
+    else:
+        place = _saved(mask("".join(traceback.format_exception(error))))
+    sys.stderr.write(
+        f"ralph: This is a fault in {culprit(error) or 'Ralph itself'}: {what}. {place} Please report it.\n"
+    )
+    return 1
+
+
+def _saved(trace: str) -> str:
+    """Save a traceback in a file; return a sentence that says where it is."""
+    import tempfile
+
     try:
         with tempfile.NamedTemporaryFile(
             "w", prefix="ralph-fault-", suffix=".txt", delete=False, encoding="utf-8", errors="replace"
@@ -118,9 +131,4 @@ def _report_bug(error: Exception) -> int:
         place = f"is in {file.name}"
     except OSError as full:
         place = f"could not be saved ({full.strerror})"
-    what = " ".join(printable(mask(f"{type(error).__name__}: {error}")).split())[:500].rstrip(".")
-    sys.stderr.write(
-        f"ralph: This is a fault in Ralph itself: {what}. The traceback {place}; "
-        "RALPH_DEBUG=1 shows it here. Please report it.\n"
-    )
-    return 1
+    return f"The traceback {place}; RALPH_DEBUG=1 shows it here."

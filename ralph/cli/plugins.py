@@ -13,9 +13,11 @@ from ralph.errors import PluginConflictError, PluginError, RalphError, Untrusted
 from ralph.system.text import one_line
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from ralph.executors import Executor
     from ralph.plugins import Command, CommandContext, Plugins
-    from ralph.plugins.discovery import Plugin
+    from ralph.plugins.discovery import Offer, Plugin
 
 
 def plugins(*, directory: Folder = Path(), as_json: AsJson = False, no_plugins: NoPlugins = False) -> int:
@@ -96,7 +98,7 @@ def plugins_of(folder: Path) -> "Plugins":
 def described_commands() -> dict[str, str]:
     """Return the descriptions of the plug-ins' commands by name; `ralph plugins` reports problems with them."""
     try:
-        return {name: command.about for name, command in _commands().items()}
+        return {name: offer.thing.about for name, offer in _commands().items()}
     except RalphError:
         return {}
 
@@ -131,19 +133,20 @@ def command_app(name: str) -> Any:
     from ralph.plugins.discovery import failure
 
     try:
-        command = _commands().get(name)
+        offer = _commands().get(name)
     except RalphError as error:
         problem = f"Ralph has no command {name!r} of its own, and plug-ins cannot be searched for it: {error.problem}"
         raise PluginError(problem, error.remedy) from error
-    if command is None:
+    if offer is None:
         return None
+    command: Command = offer.thing
     try:
         if not isinstance(command.app, str):
             return command.app()
         module, _, attribute = command.app.partition(":")
         return getattr(import_module(module), attribute or "app")
     except (Exception, SystemExit) as error:  # noqa: BLE001 - foreign code may raise anything
-        problem = f"The command {name!r} cannot be loaded: {failure(error)}."
+        problem = f"The command {name!r} of {offer.plugin.title} cannot be loaded: {failure(error)}."
         return _failing_app(PluginError(problem, "Fix the plug-in."), command.about)
 
 
@@ -176,7 +179,6 @@ def _failing_app(error: RalphError, about: str) -> Any:
     return app
 
 
-def _commands() -> "dict[str, Command]":
+def _commands() -> "Mapping[str, Offer]":
     """Raise a `RalphError` if the settings are not valid or two commands have the same name."""
-    offers = plugins_of(Path.cwd()).named("ralph_commands")
-    return {name: offer.thing for name, offer in offers.items()}
+    return plugins_of(Path.cwd()).named("ralph_commands")

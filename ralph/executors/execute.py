@@ -1,10 +1,8 @@
 """One turn of an agent for the runner: its transcript becomes events, and an exception becomes a failure."""
 
-import logging
 from datetime import datetime
 from typing import Any
 
-from ralph.errors import ExecutorUnavailableError, UsageError, in_words
 from ralph.executors.base import (
     Diagnosed,
     Executor,
@@ -15,14 +13,12 @@ from ralph.executors.base import (
     Turn,
     TurnEvent,
 )
+from ralph.executors.retry import Relay, asked
 from ralph.prompt import Prompt
 from ralph.records import events
 from ralph.records.events import Event
-from ralph.system.secrets import Redactor
 from ralph.types import evolve
-from ralph.types.output import Failed, Message, Output, Usage
-
-_logger = logging.getLogger("ralph.loop.runner")
+from ralph.types.output import Message, Output, Usage
 
 
 def as_event(happened: TurnEvent, *, run_id: str, iteration: int, at: datetime) -> Event | None:
@@ -45,23 +41,16 @@ def as_event(happened: TurnEvent, *, run_id: str, iteration: int, at: datetime) 
             return None
 
 
-async def execute(executor: Executor, prompt: Prompt, turn: Turn, redactor: Redactor) -> Output:
-    """Run the executor and return its complete output.
+async def execute(executor: Executor, prompt: Prompt, turn: Turn) -> Output:
+    """Run the executor and return its complete output; a failure that may pass is tried once more.
 
-    An executor that raises has crashed: that is data too, and must not end a run. One that raises what is wrong, such
-    as a missing folder, is unavailable. A bare text that was not put into the transcript is masked and added here.
+    An executor that raises, or returns something else than an `Output`, has crashed: that is data too, and must not
+    end a run. One that raises what is wrong, such as a missing folder, is unavailable. A bare text that was not put
+    into the transcript is masked and added here.
     """
-    transcript = turn.transcript
-    try:
-        output = await executor.execute(prompt, turn)
-    except (ExecutorUnavailableError, UsageError) as error:
-        output = transcript.finish(Failed(failure="unavailable", message=str(error)))
-    except Exception as error:
-        _logger.exception("the executor %s raised; its turn counts as crashed", executor.name)
-        message = redactor(in_words(error))[:500]
-        output = transcript.finish(Failed(failure="crashed", message=message))
-    if output.text and not transcript.messages:
-        transcript.message(output.text)
-        text = transcript.messages[-1].text
-        output = evolve(output, text=text, messages=output.messages or transcript.messages)
+    output = await asked(executor, Relay(prompt, turn), tries=1 if executor.retries else 2)
+    if output.text and not turn.transcript.messages:
+        turn.transcript.message(output.text)
+        text = turn.transcript.messages[-1].text
+        output = evolve(output, text=text, messages=output.messages or turn.transcript.messages)
     return output if output.executor else evolve(output, executor=executor.name)

@@ -13,29 +13,21 @@ the prompt says that the workspace may be half-changed. A breaker of its own lea
 failed again and again, which saves the loop the wait.
 """
 
-import math
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from time import monotonic
 from typing import ClassVar
 
 import anyio
-from tenacity import AsyncRetrying, RetryCallState, retry_if_result, stop_after_attempt, wait_random
 
 from ralph.errors import ExecutorUnavailableError
 from ralph.executors.base import Executor, Turn
 from ralph.executors.permissions import PermissionPolicy
+from ralph.executors.retry import Relay, Sleep, asked, may_pass, nearly_over
 from ralph.prompt import Prompt
 from ralph.system.sandbox import Confinement
-from ralph.types import evolve
-from ralph.types.output import Failed, FailureKind, Output, Timeouts
+from ralph.types.output import Failed, Output
 
-_PASSING: frozenset[FailureKind] = frozenset({"unavailable", "protocol", "crashed"})
-_HALF_DONE = (
-    "Note: an earlier attempt at this very task was interrupted. The workspace may be half-changed: "
-    "look at what is there before you change anything."
-)
-_NEARLY_OVER = 0.05
 _BOUND = 500
 
 
@@ -87,6 +79,7 @@ class FallbackExecutor(Executor):
     """
 
     name: ClassVar[str] = "fallback"
+    retries: ClassVar[bool] = True
 
     def __init__(
         self,
@@ -94,7 +87,7 @@ class FallbackExecutor(Executor):
         secondary: Executor,
         *,
         breaker: PrimaryBreaker | None = None,
-        sleep: Callable[[float], Awaitable[None]] = anyio.sleep,
+        sleep: Sleep = anyio.sleep,
     ) -> None:
         self.primary, self.secondary = primary, secondary
         self.measures = primary.measures & secondary.measures
@@ -128,13 +121,13 @@ class FallbackExecutor(Executor):
         if self._unsaid:
             turn.transcript.diagnosed(self._unsaid)
             self._unsaid = ""
-        relay = _Relay(prompt, turn)
+        relay = Relay(prompt, turn)
         if not self._breaker.allows and await self._steps_in(turn):
             return await self._asked(self.secondary, relay)
         output = await self._first_output(relay)
         if output.outcome.kind == "completed":
             self._breaker.succeeded()
-        if not self._switches(output) or _nearly_over(turn) or not await self._steps_in(turn):
+        if not self._switches(output) or nearly_over(turn) or not await self._steps_in(turn):
             return output
         relay.hand_on(output, self.primary, self.secondary)
         self._breaker.failed()
@@ -152,28 +145,17 @@ class FallbackExecutor(Executor):
         finally:
             await self._stop(self.secondary)
 
-    async def _first_output(self, relay: "_Relay") -> Output:
+    async def _first_output(self, relay: Relay) -> Output:
         """Return the primary's output. One that is only probed gets a single try."""
         tries = 1 if self._breaker.probing else 2
         if problem := await self._unready(self.primary):
             return relay.turn.transcript.finish(Failed(failure="unavailable", message=str(problem)[:_BOUND]))
         return await self._asked(self.primary, relay, tries)
 
-    async def _asked(self, executor: Executor, relay: "_Relay", tries: int = 2) -> Output:
-        retrying = AsyncRetrying(
-            sleep=self._sleep,
-            stop=stop_after_attempt(tries),
-            wait=wait_random(0.1, 1.0),
-            retry=retry_if_result(lambda output: _passes(output) and not _nearly_over(relay.turn)),
-            before_sleep=lambda state: relay.hand_on(_result(state), executor, executor),
-            retry_error_callback=_result,
-        )
-        return await retrying(self._asked_once, executor, relay)
-
-    async def _asked_once(self, executor: Executor, relay: "_Relay") -> Output:
+    async def _asked(self, executor: Executor, relay: Relay, tries: int = 2) -> Output:
         relay.turn = turn = self._with_own_session(executor, relay.turn)
         turn.transcript.executor = executor.name
-        return await executor.execute(relay.prompt, turn)
+        return await asked(executor, relay, tries=tries, sleep=self._sleep)
 
     def _with_own_session(self, executor: Executor, turn: Turn) -> Turn:
         """Give an executor only its own session; one of unknown owner is the primary's, which mostly answers."""
@@ -186,7 +168,7 @@ class FallbackExecutor(Executor):
     def _switches(self, output: Output) -> bool:
         if output.failure and output.failure.failure == "rate_limited":
             return self.secondary.account not in {"", self.primary.account}
-        return _passes(output)
+        return may_pass(output)
 
     async def _steps_in(self, turn: Turn) -> bool:
         """Return True if the secondary can work; otherwise show why it cannot."""
@@ -212,40 +194,3 @@ class FallbackExecutor(Executor):
         if id(executor) in self._started:
             self._started.discard(id(executor))
             await executor.stop()
-
-
-@dataclass(slots=True)
-class _Relay:
-    """The turn and the prompt of the next attempt; the prompt says what the last attempt left."""
-
-    prompt: Prompt
-    turn: Turn
-
-    def hand_on(self, output: Output, before: Executor, after: Executor) -> None:
-        if self.turn.transcript.did_something:
-            self.prompt = half_done(self.prompt)
-        self.turn.transcript.gave_up(output.executor or before.name, output.outcome, after.name)
-
-
-def half_done(prompt: Prompt) -> Prompt:
-    """Return the prompt for the attempt that follows one which was cut short; the note is added once."""
-    if prompt.text.endswith(_HALF_DONE):
-        return prompt
-    return evolve(prompt, text=f"{prompt.text}\n\n{_HALF_DONE}")
-
-
-def _passes(output: Output) -> bool:
-    """Return True for a kind of failure that may be gone by the next try."""
-    return output.failure is not None and output.failure.failure in _PASSING
-
-
-def _nearly_over(turn: Turn) -> bool:
-    """Return True if less than a twentieth of the iteration's time is left."""
-    whole = turn.timeouts.iteration
-    ends, _ = turn.transcript.expires(Timeouts(idle=math.inf, iteration=whole, tool=math.inf))
-    return ends - monotonic() < whole * _NEARLY_OVER
-
-
-def _result(state: RetryCallState) -> Output:
-    assert state.outcome is not None, "tenacity calls back after an attempt"
-    return state.outcome.result()

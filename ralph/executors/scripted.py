@@ -34,6 +34,7 @@ class ScriptedExecutor(Executor):
     """
 
     name: ClassVar[str] = "scripted"
+    retries: ClassVar[bool] = True
 
     def __init__(
         self,

@@ -265,7 +265,8 @@ class _Announced(Verifier):
 
     def __init__(self, verifier: Verifier, announce: Callable[[str], None]) -> None:
         self.name, self.before_run, self.timeout = verifier.name, verifier.before_run, verifier.timeout
-        self._verifier, self._announce = verifier, announce
+        self._verifier = self.__wrapped__ = verifier
+        self._announce = announce
 
     @property
     def condition(self) -> str:

@@ -25,6 +25,7 @@ from ralph.records.events import Diagnosed, Event, MessageStreamed, Paused, Resu
 from ralph.records.record import IterationRecord, RunRecord
 from ralph.store.base import Store
 from ralph.system.clock import Clock
+from ralph.system.foreign import maker, named, show_traceback
 from ralph.types import evolve
 
 _GROUP = 0.1
@@ -321,6 +322,7 @@ class Dispatcher:
             if id(hooks) not in self._raised:
                 self._raised.add(id(hooks))
                 _logger.exception("%s of the observer %s failed; the run continues", name, type(hooks).__name__)
+            show_traceback(error)
             self._failed(hooks, name, f"failed ({type(error).__name__})")
         if scope.cancelled_caught:
             self._hung(hooks, name, iteration)
@@ -342,7 +344,7 @@ class Dispatcher:
     def _failed(self, hooks: Hooks, name: str, what: str) -> None:
         called = f"{type(hooks).__name__}.{name}"
         self.failures[called] += 1
-        told = f"The observer {called} {what}; the run continues without it."
+        told = f"{named(f'The observer {called}', maker(hooks))} {what}; the run continues without it."
         if told not in self.complaints:
             self.complaints.append(told)
             self._complain(told)

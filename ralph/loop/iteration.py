@@ -307,7 +307,7 @@ async def _turn(parts: Parts, run: ActiveRun, prompt: Prompt, stop: Stop) -> Out
     )
     scope = stop.watched(run.limits.left(spent))
     with scope:
-        return await execute(parts.executor, prompt, turn, parts.redactor)
+        return await execute(parts.executor, prompt, turn)
     if stop.reason:
         return run.transcript.finish(Interrupted(by="signal", detail=stop.reason))
     return run.transcript.finish(cut[0] if cut else Interrupted(by="limit", detail=_time_is_over(run.limits)))

@@ -46,6 +46,7 @@ from ralph.records.record import IterationRecord, Owner, RunRecord, RunState
 from ralph.status import StatusField
 from ralph.store.base import Store
 from ralph.system.clock import Clock
+from ralph.system.foreign import culprit
 from ralph.system.secrets import Redactor, secret_values
 from ralph.types import evolve
 from ralph.types.choices import Chooser, CommitPolicy, Context, ProtectChecks
@@ -439,7 +440,8 @@ class Runner:
         except (ExecutorUnavailableError, UsageError) as error:  # a program that is named wrongly is the latter
             end = Halt(stop_reason="executor_unavailable", reason=str(error))
         except Exception as error:
-            reason = self._parts.redactor(f"{type(error).__name__}: {error}")[:500]
+            who = culprit(error)
+            reason = self._parts.redactor(f"{who and f'{who}: '}{type(error).__name__}: {error}")[:500]
             await self._finish(run, Halt(stop_reason="error", reason=reason))
             raise
         return await self._finish(run, end)

@@ -15,6 +15,7 @@ from pluggy import HookImpl
 
 from ralph.errors import in_words
 from ralph.plugins.spec import API_VERSION, NAME
+from ralph.system.foreign import show_traceback
 from ralph.system.secrets import Redactor
 from ralph.system.text import printable
 
@@ -29,6 +30,7 @@ LOCAL = "local"
 _BUILT_IN = {"ralph": "ralph.plugins.builtin", "displays": "ralph.watch.plugin"}
 """Ralph's own parts; displays lie in a layer above the others."""
 
+_LOCAL_MODULE = "ralph_local_plugin"
 _SHOWN = 500
 _MOST_PROBLEMS = 50
 """Problems of one plug-in that are recorded."""
@@ -41,6 +43,7 @@ class Plugin:
     Attributes:
         name: the name of its entry point, and of its table in the settings.
         source: the object that the entry point names, or the file.
+        module: the module of its code, or the package of it.
         implementation: the module or object that defines its hooks; None if it could not be loaded.
         hooks: its functions by the names of the hooks, once it is registered.
         own: its own settings; None if it has none, or lacks some that it needs.
@@ -50,6 +53,7 @@ class Plugin:
 
     name: str
     source: str
+    module: str = ""
     distribution: str = ""
     version: str = ""
     built_in: bool = False
@@ -98,7 +102,8 @@ class Plugin:
 
 
 def failure(error: BaseException) -> str:
-    """Return an error of foreign code in one line, without secrets and without a full stop."""
+    """Return an error of foreign code in one line, without secrets and without a full stop; see `show_traceback`."""
+    show_traceback(error)
     return printable(" ".join(Redactor()(in_words(error)[: 4 * _SHOWN]).split()), _SHOWN)
 
 
@@ -107,7 +112,7 @@ def installed() -> Iterator[Plugin]:
     from importlib.metadata import entry_points
 
     for entry in sorted(entry_points(group=NAME), key=lambda entry: (entry.name, entry.value)):
-        plugin = Plugin(entry.name, entry.value)
+        plugin = Plugin(entry.name, entry.value, entry.module.partition(".")[0])
         if entry.dist is not None:
             plugin.distribution, plugin.version = entry.dist.name, entry.dist.version
         plugin.load(entry.load)
@@ -119,7 +124,9 @@ def built_in() -> Iterator[Plugin]:
     from ralph import __version__
 
     for name, module in _BUILT_IN.items():
-        yield Plugin(name, module, "ralph-runtime", __version__, built_in=True, implementation=import_module(module))
+        plugin = Plugin(name, module, distribution="ralph-runtime", version=__version__, built_in=True)
+        plugin.implementation = import_module(module)
+        yield plugin
 
 
 def from_file(path: Path, content: bytes | None) -> Plugin:
@@ -128,13 +135,13 @@ def from_file(path: Path, content: bytes | None) -> Plugin:
     Args:
         content: None without the user's consent.
     """
-    plugin = Plugin(LOCAL, str(path))
+    plugin = Plugin(LOCAL, str(path), _LOCAL_MODULE)
     if content is None:
         plugin.problems.append("It needs your consent, so it is left out; `ralph run --trust` gives it.")
         return plugin
 
     def run() -> object:
-        module = ModuleType("ralph_local_plugin")
+        module = ModuleType(_LOCAL_MODULE)
         module.__file__ = str(path)
         exec(compile(content, str(path), "exec"), module.__dict__)  # noqa: S102 - a person has agreed to these bytes
         return module
@@ -147,7 +154,8 @@ def of_object(given: object) -> Plugin:
     """Return the plug-in that a module or an object is; its name is `name`, or that of its module or class."""
     module = issubclass(type(given), ModuleType)
     name = _name(given, "__name__" if module else "name") or type(given).__name__
-    plugin = Plugin(name, f"module {name}" if module else f"object of {type(given).__module__}")
+    home = name if module else type(given).__module__
+    plugin = Plugin(name, f"{'module' if module else 'object of'} {home}", home)
     plugin.load(lambda: given)
     return plugin
 

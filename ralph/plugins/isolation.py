@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator
 from types import NoneType
+from typing import cast
 
 from ralph.analysis.detectors import Detector
 from ralph.analysis.result import Analysis, AnalysisContext, Analyzer, Reply, Signal
@@ -36,10 +37,13 @@ class GuardedAnalyzer:
 
     def analyze(self, output: Output, status: Status, context: AnalysisContext) -> Analysis:
         try:
-            return self._analyzer.analyze(output, status, context)
+            said = self._analyzer.analyze(output, status, context)
         except (Exception, SystemExit) as error:
             _complain(self._offer, f"failed: {failure(error)}")
             raise
+        if not isinstance(cast("object", said), Analysis):  # `SeveralAnalyzers` leaves it out
+            _complain(self._offer, f"returned a {type(said).__name__}, which is not an Analysis")
+        return said
 
 
 def prompt_texts(offers: Iterable[Offer], context: PromptContext) -> list[str]:

@@ -28,6 +28,7 @@ from ralph.plugins.discovery import (
 )
 from ralph.plugins.own_settings import Tables, secrets_in, shown_table
 from ralph.plugins.providers import BuildContext
+from ralph.system.foreign import register
 
 if TYPE_CHECKING:
     from ralph.analysis import Analyzer, Detector, Keyword
@@ -308,6 +309,7 @@ class Plugins:
     def _register(self, plugin: Plugin) -> None:
         before = [each.implementation for each in self._known]
         self._known.append(plugin)
+        register(plugin.module, plugin.title)
         if plugin.implementation is None:
             return
         if any(plugin.implementation is each for each in before):

@@ -100,7 +100,7 @@ class ReviewVerifier(Verifier):
             transcript=Transcript(bill.opened(), self._mask),
             read_only=True,
         )
-        output = await execute(self._executor, prompt, turn, self._mask)
+        output = await execute(self._executor, prompt, turn)
         bill.close(output.usage)
         return output
 

@@ -13,6 +13,7 @@ import anyio
 
 from ralph.analysis.metrics import error_signature
 from ralph.errors import VerifierError, in_words
+from ralph.system.foreign import maker, named, show_traceback
 from ralph.system.secrets import Redactor
 from ralph.types import evolve
 from ralph.types.output import Usage
@@ -96,16 +97,20 @@ class VerifierRun:
         try:
             with anyio.move_on_after(verifier.timeout + _GRACE):
                 said = cast("object", await verifier.verify(self._subject))
-                return said if isinstance(said, Verdict) else _raised(verifier, f"it gave {type(said).__name__}")
+                if isinstance(said, Verdict):
+                    return said
+                return _raised(verifier, f"it gave {type(said).__name__}")
         except VerifierError as error:
             if starting:
                 raise
             return _refuted(verifier, str(error), "cannot start")
         except (Exception, SystemExit) as error:
             why = in_words(error)
+            show_traceback(error)
             if starting:
+                who = named(f"The verifier {verifier.name!r}", maker(verifier))
                 raise VerifierError(
-                    self._mask(f"The verifier {verifier.name!r} failed before the run: {why[:SIGNATURE]}."),
+                    self._mask(f"{who} failed before the run: {why[:SIGNATURE]}."),
                     "Fix it, or leave it out.",
                 ) from error
             return _raised(verifier, why)
@@ -136,4 +141,5 @@ def _refuted(verifier: Verifier, why: str, signature: str) -> Verdict:
 
 
 def _raised(verifier: Verifier, why: str) -> Verdict:
-    return _refuted(verifier, f"The verifier itself failed: {why}.", error_signature(f"failed: {why[:SIGNATURE]}"))
+    who = named("The verifier itself", maker(verifier))
+    return _refuted(verifier, f"{who} failed: {why}.", error_signature(f"failed: {why[:SIGNATURE]}"))

@@ -59,7 +59,10 @@ def test_one_that_cannot_be_loaded_says_so_and_hides_no_other(ralph: Callable[..
     install("greeting", GREET)
     ended = ralph("lost")
     assert ended.code == 2
-    assert "The command 'lost' cannot be loaded: ModuleNotFoundError" in ended.err
+    assert (
+        "The command 'lost' of the plug-in 'greeting' (ralph-greeting 1.2) cannot be loaded: ModuleNotFoundError"
+        in ended.err
+    )
     assert ralph("--help").code == 0
 
 

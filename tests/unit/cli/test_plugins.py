@@ -225,7 +225,7 @@ def test_plugins_that_raise_everywhere_leave_a_run_completed_and_a_clear_report(
     assert "The prompt part nothing failed: ZeroDivisionError" in told
     assert "The detector blind failed: RuntimeError: no eyes." in told
     assert "The analyzer mute failed: RuntimeError: no voice." in told
-    assert "The observer Broken.on_event failed (RuntimeError); the run continues without it." in told
+    assert "The observer Broken.on_event of the plug-in 'observer' (ralph-observer 1.2) failed (RuntimeError)" in told
 
 
 @pytest.mark.parametrize("off", ["flag", "variable"])

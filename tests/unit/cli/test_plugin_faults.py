@@ -1,0 +1,156 @@
+"""A plug-in's fault is reported as that plug-in's, by its name, and with its traceback where the user wants it."""
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ralph.system import foreign
+
+PLUGIN = """
+import typer
+from ralph import Output
+from ralph.decision.claims import Claim
+from ralph.executors import Executor
+from ralph.hooks import Hooks
+from ralph.plugins import Command, Provider, hookimpl
+from ralph.store import MemoryStore
+from ralph.testing import ScriptedExecutor
+from ralph.verifiers import Verifier
+from ralph.verifiers.base import VerifierProvider
+from pydantic import BaseModel
+
+DONE = "All done.\\n---RALPH_STATUS---\\nEXIT_SIGNAL: true\\nREASON: written\\n---END_RALPH_STATUS---"
+HERE = "boom from the plug-in"
+
+class Gives(Executor):
+    name = "gives"
+    def __init__(self, what): self.what = what
+    async def execute(self, prompt, turn):
+        if isinstance(self.what, Exception): raise self.what
+        return self.what
+
+class Unstartable(Gives):
+    async def start(self): raise ValueError(HERE)
+
+@hookimpl
+def ralph_executors():
+    yield Provider("quick", "is done", lambda context: ScriptedExecutor([DONE]))
+    yield Provider("none", "returns None", lambda context: Gives(None))
+    yield Provider("text", "returns a text", lambda context: Gives("I am done."))
+    yield Provider("raises", "raises", lambda context: Gives(ValueError(HERE)))
+    yield Provider("unstartable", "cannot start", lambda context: Unstartable(None))
+
+class Quiet:
+    def analyze(self, output, status, context): return None
+
+@hookimpl
+def ralph_analyzers():
+    yield Provider("quiet", "returns None", lambda context: Quiet())
+
+class Keys(BaseModel): pass
+
+class Odd(Verifier):
+    name = "odd"
+    before_run = False
+    async def verify(self, subject): return True
+
+class Broken(Verifier):
+    name = "broken"
+    async def verify(self, subject): raise ValueError(HERE)
+
+@hookimpl
+def ralph_verifiers():
+    yield VerifierProvider("odd", "returns True", Keys, lambda keys, context: Odd())
+    yield VerifierProvider("broken", "raises", Keys, lambda keys, context: Broken())
+
+class Loud(Hooks):
+    async def on_run_started(self, event): raise ValueError(HERE)
+
+@hookimpl
+def ralph_observers(): yield Loud()
+
+class Lost(MemoryStore):
+    async def create(self, record, *, owner): raise ValueError(HERE)
+
+@hookimpl
+def ralph_stores(): yield Provider("lost", "raises", lambda context: Lost())
+
+app = typer.Typer()
+
+@app.command()
+def shout() -> None: raise ValueError(HERE)
+
+@hookimpl
+def ralph_commands():
+    yield Command("shout", "Raise.", lambda: app)
+    yield Command("missing", "Import what is not there.", "nowhere.commands:app")
+"""
+RUN = ("run", "Work.", "--display", "json", "--store", "memory:", "--max-iterations", "2")
+QUICK = (*RUN, "--executor", "quick")
+FAULTS: list[tuple[str, tuple[str, ...], int, str, bool]] = [
+    ("execute returns None", (*RUN, "--executor", "none"), 5, "of type NoneType, not an Output", False),
+    ("execute returns a text", (*RUN, "--executor", "text"), 5, "of type str, not an Output", False),
+    ("execute raises", (*RUN, "--executor", "raises"), 5, "boom", True),
+    ("start raises", (*RUN, "--executor", "unstartable"), 1, "boom", True),
+    ("an analyzer returns None", (*QUICK, "--analyzer", "quiet"), 0, "returned a NoneType, which is not an", False),
+    ("a verifier returns True", (*QUICK, "--verifier", "odd"), 5, "failed: it gave bool", False),
+    ("a verifier raises", (*QUICK, "--verifier", "broken"), 2, "failed before the run: ValueError: boom", True),
+    ("an observer raises", QUICK, 0, "failed (ValueError)", True),
+    ("a store raises", (*QUICK, "--store", "lost://x"), 1, "boom", True),
+    ("a command raises", ("shout",), 1, "boom", True),
+    ("a command is not there", ("missing",), 2, "No module named 'nowhere'", True),
+]
+
+
+@pytest.fixture
+def plugged(workspace: Path, ralph: Callable[..., Any]) -> Callable[..., Any]:
+    """The program in a workspace with a plug-in that does everything wrong."""
+    (workspace / ".ralph").mkdir()
+    (workspace / ".ralph" / "plugin.py").write_text(PLUGIN)
+    ralph(*QUICK, "--trust")
+
+    def call(*words: str) -> Any:
+        checked = "--verifier" in words or words[0] != "run"
+        return ralph(*words, *(() if checked else ("--verify", "none")))
+
+    return call
+
+
+@pytest.mark.parametrize("debug", ["0", "1"])
+def test_each_fault_names_the_plug_in_and_shows_its_traceback_on_request(
+    plugged: Callable[..., Any], subtests: pytest.Subtests, monkeypatch: pytest.MonkeyPatch, debug: str
+) -> None:
+    monkeypatch.setenv("RALPH_DEBUG", debug)
+    for name, words, code, said, raises in FAULTS:
+        with subtests.test(name):
+            ended = plugged(*words)
+            told = (ended.out + ended.err).replace("\\", "")
+            assert ended.code == code, told
+            assert said in told
+            assert "the plug-in 'local' (" in told.lower()
+            assert "fault in Ralph itself" not in told
+            if raises and debug == "1":
+                assert "Traceback (most recent call last)" in ended.err
+
+
+def test_the_innermost_plug_in_is_to_blame_also_in_a_group_and_a_chain(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(foreign, "_titles", {})
+    foreign.register("ralph.store", "never Ralph itself")
+    foreign.register(__name__, "this test")
+
+    def fails(error: Exception) -> Exception:
+        try:
+            raise error
+        except Exception as raised:  # noqa: BLE001 - whatever was given
+            return raised
+
+    own = fails(ValueError("x"))
+    chained = ValueError("y")
+    chained.__cause__ = own
+    assert foreign.culprit(ValueError("never raised")) == ""
+    assert [foreign.culprit(each) for each in (own, ExceptionGroup("g", [own]), chained)] == ["this test"] * 3
+    monkeypatch.setitem(sys.modules, "elsewhere", sys)
+    assert foreign.maker(object()) == ""
