@@ -22,6 +22,7 @@ import anyio
 import anyio.to_thread
 
 from ralph.errors import ProvisionError, UsageError
+from ralph.executors.integrity import record, require_unchanged
 from ralph.system.process import run
 from ralph.system.programs import find_program
 
@@ -92,6 +93,23 @@ class NpmProgram:
         """Return the program's folder in a cache, whether it is there or not. Raises as `platform` does."""
         return cache / f"{self.version}-{self.platform()}"
 
+    def present(self, cache: Path, *, program: str | None = None) -> Path | None:
+        """Return the program in a cache, checked, or None if it was not fetched yet. Blocks.
+
+        Args:
+            cache: as for `fetch`.
+            program: the path in the program's folder of another program than the package's own.
+
+        Raises:
+            ProvisionError: it is not as it was fetched, others may write it, or there is none for this machine.
+        """
+        folder = self.folder(cache)
+        found = folder / (program or self.program)
+        if not found.is_file():
+            return None
+        require_unchanged(folder, f"{self.label} {self.version}")
+        return found
+
     async def fetch(
         self,
         cache: Path,
@@ -142,6 +160,7 @@ class NpmProgram:
             else:
                 problem = f"{self.label} {self.version} is fetched with npm, which is not on PATH."
                 raise ProvisionError(problem, self.remedy)
+            await anyio.to_thread.run_sync(record, whole, folder)
             whole.rename(folder)
         finally:
             shutil.rmtree(staging, ignore_errors=True)

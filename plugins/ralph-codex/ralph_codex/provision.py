@@ -77,8 +77,7 @@ def present_codex(cache: Path | None = None) -> Path | None:
     Raises:
         ProvisionError: there is no npm to fetch it with, or no Codex for this machine.
     """
-    program = _CODEX.folder(cache or cache_folder()) / _CODEX.program
-    if program.is_file():
+    if program := _CODEX.present(cache or cache_folder()):
         return program
     if not find_program("npm"):
         raise ProvisionError("Codex is not installed, and there is no npm to fetch it with.", _REMEDY)
@@ -97,7 +96,6 @@ async def provide_codex(*, progress: "Progress | None" = None, cache: Path | Non
         ProvisionError: it is not there and cannot be fetched.
     """
     cache = cache or cache_folder()
-    program = _CODEX.folder(cache) / _CODEX.program
-    if not program.is_file():
-        await _CODEX.fetch(cache, env=os.environ, progress=progress, limit=limit)
-    return program
+    if program := _CODEX.present(cache):
+        return program
+    return await _CODEX.fetch(cache, env=os.environ, progress=progress, limit=limit) / _CODEX.program

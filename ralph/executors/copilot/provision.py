@@ -19,6 +19,7 @@ import anyio
 from platformdirs import user_cache_path
 
 from ralph.errors import ProvisionError, UsageError
+from ralph.executors.integrity import require_private
 from ralph.executors.npm import NpmPackage, NpmProgram, Progress, download
 from ralph.system.process import Finished, run
 
@@ -246,12 +247,11 @@ async def _download_runtime(folder: Path, env: Mapping[str, str], report: Progre
 
 def _cached(env: Mapping[str, str], cache: Path) -> Found | None:
     """Return what was fetched: the whole CLI, or only the runtime if the SDK downloaded it."""
-    folder = CLI.folder(cache / "copilot-cli")
-    program = folder / CLI.program
-    if program.is_file():
+    cache /= "copilot-cli"
+    if program := CLI.present(cache):
         return Found(program, "cache", PINNED, _runtime(PINNED, env))
-    runtime = folder / "prebuilds" / CLI.platform() / program_name("copilot-runtime")
-    return Found(runtime, "cache", PINNED, runtime) if runtime.is_file() else None
+    runtime = CLI.present(cache, program=f"prebuilds/{CLI.platform()}/{program_name('copilot-runtime')}")
+    return Found(runtime, "cache", PINNED, runtime) if runtime else None
 
 
 def _native(path: Path) -> Path | None:
@@ -303,6 +303,7 @@ def _runtime(version: str | None, env: Mapping[str, str]) -> Path | None:
     for place in _unpacking_places(env):
         folder = place / "pkg" / name / version / "prebuilds" / name
         if (folder / "runtime.node").is_file() and (folder / program_name("copilot-runtime")).is_file():
+            require_private(folder, f"The runtime of the Copilot CLI {version}")
             return folder / program_name("copilot-runtime")
     return None
 

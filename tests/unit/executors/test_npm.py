@@ -208,3 +208,16 @@ def test_the_process_environment_is_the_default(registry: Registry, monkeypatch:
     registry.npm()
     monkeypatch.setenv("PATH", os.pathsep.join([registry.env["PATH"], os.environ["PATH"]]))
     assert anyio.run(registry.program.fetch, registry.cache).is_dir()
+
+
+async def test_a_cached_program_is_checked_before_it_is_used(registry: Registry, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("XDG_STATE_HOME", str(registry.root / "state"))
+    registry.npm()
+    assert registry.program.present(registry.cache) is None
+    program = await registry.fetch() / "bin/agent"
+    assert registry.program.present(registry.cache) == program
+    program.write_text("changed\n")
+    with pytest.raises(ProvisionError, match=r"no longer what Ralph fetched: bin/agent"):
+        registry.program.present(registry.cache)
+    shutil.rmtree(program.parent.parent)
+    assert await registry.fetch() / "bin/agent" == registry.program.present(registry.cache)

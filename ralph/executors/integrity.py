@@ -1,0 +1,135 @@
+"""Programs in a cache, checked before each start: as they were fetched, and in folders that no one else may write.
+
+Ralph keeps the checksums of what it fetches in the user's state folder, which a sandboxed agent cannot reach. For a
+program that was fetched before there were any, the first start records them.
+"""
+
+import hashlib
+import json
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, cast
+
+from ralph.errors import ProvisionError
+from ralph.system.files import read_regular
+
+_MOST_BYTES = 4_000_000
+_NAMED = 3
+
+
+def record(staging: Path, folder: Path) -> None:
+    """Store the checksums of a program that is about to be moved into its folder. Blocks.
+
+    A state folder that cannot be used is ignored.
+    """
+    _store(_place(folder), _look(staging, {}))
+
+
+def require_unchanged(folder: Path, label: str) -> None:
+    """Require that a program's folder is as it was fetched, and that no other user may write it. Blocks.
+
+    A file is read only if its size, times or inode differ from the last look: its change time cannot be set back.
+
+    Raises:
+        ProvisionError: something differs, or others may write the folder.
+    """
+    require_private(folder, label)
+    place = _place(folder)
+    known = _read(place)
+    found = _look(folder, known)
+    names = sorted(name for name in known.keys() | found.keys() if _sum(known, name) != _sum(found, name))
+    if known and names:
+        raise ProvisionError(
+            f"{label} in {folder} is no longer what Ralph fetched: {', '.join(names[:_NAMED])} differs.",
+            "Find out who changed it, then remove that folder: Ralph fetches the program again.",
+        )
+    if found != known:
+        _store(place, found)
+
+
+def require_private(folder: Path, label: str) -> None:
+    """Require that only this user, or the superuser, may change what is in a folder, or the folder itself.
+
+    Raises:
+        ProvisionError: others may.
+    """
+    if os.name != "posix":
+        return
+    top = folder.resolve()
+    for place in (*_entries(top), top, *top.parents):
+        found = place.lstat()
+        inside = place == top or place.is_relative_to(top)
+        if not stat.S_ISLNK(found.st_mode) and _others_may_write(found, inside=inside):
+            raise ProvisionError(
+                f"{label} is not started: other users may write {place}.",
+                f"`chmod go-w {place}`, and make sure that it is yours; then remove {folder}: Ralph fetches it again.",
+            )
+
+
+def _others_may_write(found: os.stat_result, *, inside: bool) -> bool:
+    """Return whether another user may write a path, or replace what is in it: in a sticky folder only their own."""
+    if found.st_uid not in {os.getuid(), 0}:
+        return True
+    if found.st_mode & stat.S_ISVTX and not inside:
+        return False
+    own_group = found.st_gid in {os.getuid(), 0}  # the group that many systems make for each user
+    return bool(found.st_mode & stat.S_IWOTH or (found.st_mode & stat.S_IWGRP and not own_group))
+
+
+def _entries(folder: Path) -> Iterator[Path]:
+    for where, folders, files in os.walk(folder):
+        yield from (Path(where, name) for name in (*folders, *files))
+
+
+def _look(folder: Path, known: dict[str, list[Any]]) -> dict[str, list[Any]]:
+    """Return size, times, inode and checksum of each file; the checksum from before if the rest is the same."""
+    found: dict[str, list[Any]] = {}
+    for path in _entries(folder):
+        there = path.lstat()
+        if stat.S_ISDIR(there.st_mode):
+            continue
+        name = path.relative_to(folder).as_posix()
+        state = [there.st_size, there.st_mtime_ns, there.st_ctime_ns, there.st_ino]
+        before = known.get(name)
+        found[name] = before if before and before[:-1] == state else [*state, _checksum(path, there)]
+    return found
+
+
+def _checksum(path: Path, found: os.stat_result) -> str:
+    if stat.S_ISLNK(found.st_mode):
+        return f"link to {path.readlink()}"
+    if not stat.S_ISREG(found.st_mode):
+        return "neither a file nor a link"
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest() + ("x" if found.st_mode & stat.S_IXUSR else "")
+
+
+def _sum(files: dict[str, list[Any]], name: str) -> object:
+    return files[name][-1] if name in files else None
+
+
+def _place(folder: Path) -> Path:
+    from platformdirs import user_state_path
+
+    key = hashlib.sha256(os.fsencode(folder.resolve())).hexdigest()[:32]
+    return user_state_path("ralph", appauthor=False) / "programs" / f"{key}.json"
+
+
+def _read(place: Path) -> dict[str, list[Any]]:
+    with suppress(OSError, ValueError):
+        found = json.loads(read_regular(place, _MOST_BYTES))
+        if isinstance(found, dict):
+            return cast("dict[str, list[Any]]", found)
+    return {}
+
+
+def _store(place: Path, files: dict[str, list[Any]]) -> None:
+    with suppress(OSError):
+        place.parent.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        place.parent.mkdir(mode=0o700, exist_ok=True)
+        draft = place.with_name(f"{place.name}.{os.getpid()}")
+        draft.write_text(json.dumps(files), encoding="utf-8")
+        draft.replace(place)
