@@ -44,6 +44,7 @@ from pydantic import BaseModel
 from ralph.errors import UnknownNameError, UsageError
 from ralph.executors.accesses import GIT_READERS, Access, PermissionRequest, accesses
 from ralph.executors.shell_text import UnreadableScriptError
+from ralph.system.files import home_folders
 from ralph.system.patterns import is_literal, path_matcher
 from ralph.types import evolve
 from ralph.types.choices import PermissionMode
@@ -160,7 +161,8 @@ class PermissionPolicy(BaseModel, frozen=True):
         Args:
             request: hostile; nothing in it makes this raise or take long.
             workspace: absolute.
-            home: the user's home folder, if it is not this process's.
+            home: the user's home folder, if it is not this process's; credentials are protected in both, and in the
+                one that the system's records name if `HOME` is another.
         """
         where = _Where(workspace.resolve(), (home or Path.home()).resolve())
         try:
@@ -189,6 +191,10 @@ class PermissionPolicy(BaseModel, frozen=True):
 class _Where:
     workspace: Path
     home: Path
+
+    @cached_property
+    def homes(self) -> tuple[Path, ...]:
+        return (self.home, *home_folders())
 
     @cached_property
     def temporary(self) -> tuple[Path, ...]:
@@ -283,7 +289,7 @@ def _credential_objection(access: Access, where: _Where) -> str:
         return ""
     lowered, workspace = Path(str(path).lower()), Path(str(where.workspace).lower())
     inside = path.is_relative_to(where.workspace)
-    stores = [Path(str(where.home / store).lower()) for store in CREDENTIALS]
+    stores = [Path(str(home / store).lower()) for home in where.homes for store in CREDENTIALS]
     if inside:  # an agent's own folder for worktrees may lie beside its credentials
         stores = [store for store in stores if not workspace.is_relative_to(store)]
     named = _CREDENTIAL_NAMES & set(lowered.parts) and not inside

@@ -8,13 +8,13 @@ can name, are read-only, although git itself can write.
 import atexit
 import ipaddress
 import os
-import pwd
 import socket
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 
+from ralph.system.files import home_folders
 from ralph.system.launch import FILTER, HOSTS, Way
 
 BWRAP = "bwrap"
@@ -100,10 +100,7 @@ def hidden() -> list[str]:
 
 def _hidden_places() -> list[Path]:
     """Return the folders that are replaced by empty ones, the outer before the inner."""
-    homes = [str(Path.home())]
-    with suppress(KeyError):
-        homes.append(pwd.getpwuid(os.getuid()).pw_dir)
-    places = {Path(place) for place in (*homes, tempfile.gettempdir(), "/tmp", "/var/tmp", "/run")}  # noqa: S108
+    places = {Path(place) for place in (*home_folders(), tempfile.gettempdir(), "/tmp", "/var/tmp", "/run")}  # noqa: S108
     return sorted({place.resolve() for place in places if place.is_dir()} - {Path("/")})
 
 

@@ -8,7 +8,6 @@ objects. Settings of the machine and of the user are off, as are fetching, promp
 """
 
 import os
-import shutil
 import subprocess
 import tempfile
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -20,6 +19,7 @@ from pathlib import Path
 from ralph.errors import UsageError
 from ralph.system.files import read_regular
 from ralph.system.process import run
+from ralph.system.programs import absolute_path, find_program
 
 READING = ("--literal-pathspecs",)
 
@@ -132,14 +132,9 @@ _NEUTRAL = Path(Path.cwd().anchor)
 """The folder that git runs in; it goes by its variables alone."""
 
 
-def _safe_path() -> str:
-    """Return PATH without relative entries: they would be the workspace's."""
-    return os.pathsep.join(entry for entry in os.environ.get("PATH", "").split(os.pathsep) if Path(entry).is_absolute())
-
-
 def git_program() -> str | None:
     """Return the path of git; None if it is not installed."""
-    return shutil.which("git", path=_safe_path())
+    return find_program("git")
 
 
 def environment(**more: str) -> dict[str, str]:
@@ -149,7 +144,7 @@ def environment(**more: str) -> dict[str, str]:
         for name, value in os.environ.items()
         if not name.startswith(("GIT_", "SSH_ASKPASS")) or name == "GIT_EXEC_PATH"
     }
-    return kept | {"PATH": _safe_path()} | _FIXED | more
+    return kept | {"PATH": absolute_path(os.environ.get("PATH"))} | _FIXED | more
 
 
 _FIXED = {
