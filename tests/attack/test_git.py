@@ -1,0 +1,488 @@
+"""A hostile agent, or an unpacked archive, plants what git would run; none of Ralph's calls of git runs it.
+
+Each trap is sprung with plain git first: one that cannot go off proves nothing.
+"""
+
+import os
+import pty
+import shutil
+import subprocess
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import NamedTuple
+
+import anyio
+import pytest
+
+from ralph.executors.base import Turn
+from ralph.loop.runner import Runner
+from ralph.prompt import Prompt
+from ralph.store import MemoryStore
+from ralph.testing import Repository, ScriptedExecutor, own_environment, run_ralph
+from ralph.types.output import Output
+from ralph.workspace import Workspace, open_workspace
+from ralph.workspace.worktree import make_worktree
+from ralph_github.observer import branch_of
+
+pytestmark = pytest.mark.attack
+
+WORKING = "I wrote a part.\n\n---RALPH_STATUS---\nEXIT_SIGNAL: false\nSTATUS: IN_PROGRESS\n---END_RALPH_STATUS---\n"
+DONE = "All is done.\n\n---RALPH_STATUS---\nEXIT_SIGNAL: true\nSTATUS: COMPLETE\n---END_RALPH_STATUS---\n"
+
+Plant = Callable[[Repository, str], object]
+
+
+class Trap(NamedTuple):
+    """What is planted, given a repository and a program, and the call of plain git that runs the program."""
+
+    plant: Plant
+    spring: str
+    stdin: str = ""
+    terminal: bool = False
+
+
+def nothing(repo: Repository, program: str) -> None:
+    """Plant nothing: the trap is in the environment."""
+
+
+def config(*settings: tuple[str, str]) -> Plant:
+    """Settings in the repository; `@` stands for the program."""
+
+    def plant(repo: Repository, program: str) -> None:
+        for key, value in settings:
+            repo.git("config", key.replace("@", program), value.replace("@", program))
+
+    return plant
+
+
+def file(name: str, text: str, mode: int = 0o644) -> Plant:
+    def plant(repo: Repository, program: str) -> None:
+        repo.write(name, text.replace("@", program)).chmod(mode)
+
+    return plant
+
+
+def both(*plants: Plant) -> Plant:
+    def plant(repo: Repository, program: str) -> None:
+        for each in plants:
+            each(repo, program)
+
+    return plant
+
+
+def run(command: str) -> Plant:
+    return lambda repo, program: shell(repo.path, command.replace("@", program))
+
+
+def shell(folder: Path, command: str, stdin: str = "") -> None:
+    """Run a command of plain git; it may fail, as the program answers nonsense."""
+    subprocess.run(
+        ["sh", "-c", command],
+        cwd=folder,
+        input=stdin,
+        text=True,
+        capture_output=True,
+        timeout=30,
+        check=False,
+        env={**os.environ, "GIT_ALLOW_PROTOCOL": "", "EDITOR": "true"} if "ext::" in command else None,
+    )
+
+
+EVIL = "[core]\n\trepositoryformatversion = 0\n\tfsmonitor = @\n"
+ATTRIBUTES = file(".gitattributes", "* filter=e diff=e merge=e\n")
+PROMISED = both(
+    config(("extensions.partialClone", "origin"), ("core.repositoryformatversion", "1")),
+    config(("remote.origin.url", "ext::@ %S"), ("remote.origin.promisor", "true"), ("protocol.ext.allow", "always")),
+    run("rm -f .git/objects/$(git rev-parse HEAD:b.txt | sed 's|..|&/|')"),
+)
+MOVED = "cp -r .git ../evil && git config -f ../evil/config core.fsmonitor @ && rm -rf .git && "
+FORKED = "git add -A; git commit -qm x; git checkout -qb o HEAD~1; "
+CONFLICT = f"{FORKED} echo o > a.txt; git commit -qam o; git merge -q main"
+NESTED = "git init -q inner && cd inner && git commit -q --allow-empty -m i && git config core.fsmonitor @ && touch x"
+TRAPS = {
+    "core.fsmonitor": Trap(config(("core.fsmonitor", "@")), "git status"),
+    "core.fsmonitor hook version 1": Trap(
+        config(("core.fsmonitor", "@"), ("core.fsmonitorHookVersion", "1")), "git status"
+    ),
+    "core.hooksPath": Trap(
+        both(file("hooks/pre-commit", "#!/bin/sh\n@\n", 0o755), config(("core.hooksPath", "hooks"))),
+        "git commit -qam x",
+    ),
+    "filter.clean": Trap(both(config(("filter.e.clean", "@")), ATTRIBUTES), "git add -A"),
+    "filter.smudge": Trap(both(config(("filter.e.smudge", "@")), ATTRIBUTES), "git checkout -q b.txt"),
+    "filter.process": Trap(
+        both(config(("filter.e.process", "@"), ("filter.e.required", "true")), ATTRIBUTES), "git add -A"
+    ),
+    "filter in info/attributes": Trap(
+        both(config(("filter.e.clean", "@")), file(".git/info/attributes", "* filter=e\n")), "git add -A"
+    ),
+    "filter in core.attributesFile": Trap(
+        both(config(("filter.e.clean", "@"), ("core.attributesFile", "attrs")), file("attrs", "* filter=e\n")),
+        "git add -A",
+    ),
+    "filter below": Trap(
+        both(config(("filter.e.clean", "@")), file("sub/.gitattributes", "* filter=e\n"), file("sub/x", "x\n")),
+        "git add -A",
+    ),
+    "diff.external": Trap(config(("diff.external", "@")), "git diff"),
+    "diff.textconv": Trap(both(config(("diff.e.textconv", "@")), ATTRIBUTES), "git diff"),
+    "diff.command": Trap(both(config(("diff.e.command", "@")), ATTRIBUTES), "git diff"),
+    "difftool.cmd": Trap(config(("diff.tool", "e"), ("difftool.e.cmd", "@")), "git difftool -y"),
+    "merge.driver": Trap(both(config(("merge.e.driver", "@")), file(".git/info/attributes", "* merge=e\n")), CONFLICT),
+    "mergetool.cmd": Trap(
+        config(("merge.tool", "e"), ("mergetool.e.cmd", "@")), f"{CONFLICT}; git mergetool --no-prompt"
+    ),
+    "core.sshCommand": Trap(config(("core.sshCommand", "@")), "git ls-remote ssh://localhost/x"),
+    "ssh of a remote": Trap(
+        config(("core.sshCommand", "@"), ("remote.origin.url", "ssh://localhost/x")), "git fetch -q origin"
+    ),
+    "core.gitProxy": Trap(config(("core.gitProxy", "@")), "git ls-remote git://localhost/x"),
+    "core.pager": Trap(config(("core.pager", "@")), "git log", terminal=True),
+    "pager.status": Trap(config(("pager.status", "@")), "git status", terminal=True),
+    "core.editor": Trap(config(("core.editor", "@")), "git commit -qa"),
+    "sequence.editor": Trap(config(("sequence.editor", "@")), "git commit -qam x && git rebase -qi HEAD~1"),
+    "core.askPass": Trap(config(("core.askPass", "@")), "git credential fill", "protocol=https\nhost=x\n\n"),
+    "credential.helper": Trap(config(("credential.helper", "!@")), "git credential fill", "protocol=https\nhost=x\n\n"),
+    "gpg.program": Trap(config(("gpg.program", "@"), ("commit.gpgSign", "true")), "git commit -qam x"),
+    "gpg.ssh.program": Trap(
+        config(("gpg.format", "ssh"), ("gpg.ssh.program", "@"), ("user.signingKey", "key::ssh-ed25519 AAAA")),
+        "git commit -S -qam x",
+    ),
+    "alias": Trap(config(("alias.up", "!@")), "git up"),
+    "include.path": Trap(both(config(("include.path", "more")), file(".git/more", EVIL)), "git status"),
+    "includeIf": Trap(both(config(("includeIf.gitdir:**.path", "more")), file(".git/more", EVIL)), "git status"),
+    "config.worktree": Trap(
+        both(
+            config(("extensions.worktreeConfig", "true"), ("core.repositoryformatversion", "1")),
+            file(".git/config.worktree", "[core]\nfsmonitor = @\n"),
+        ),
+        "git status",
+    ),
+    "protocol.ext": Trap(
+        config(("protocol.ext.allow", "always"), ("remote.origin.url", "ext::@ %S")), "git fetch -q origin"
+    ),
+    "promisor remote": Trap(PROMISED, "git cat-file -p HEAD:b.txt"),
+    "remote.uploadpack": Trap(
+        config(("remote.origin.url", "."), ("remote.origin.uploadpack", "@")), "git fetch -q origin"
+    ),
+    "remote.receivepack": Trap(
+        config(("remote.origin.url", "."), ("remote.origin.receivepack", "@")), "git push -q origin main:x"
+    ),
+    "url.insteadOf": Trap(
+        config(("protocol.ext.allow", "always"), ("url.ext::@ .insteadOf", "https://")), "git ls-remote https://x/y"
+    ),
+    "interactive.diffFilter": Trap(config(("interactive.diffFilter", "@")), "echo q | git add -p", terminal=True),
+    "core.alternateRefsCommand": Trap(
+        both(
+            run("git clone -q --bare . ../other; realpath ../other/objects > .git/objects/info/alternates"),
+            config(("core.alternateRefsCommand", "@")),
+        ),
+        "git rev-list --alternate-refs",
+    ),
+    "trailer.command": Trap(config(("trailer.e.command", "@")), "git interpret-trailers", "x\n"),
+    "tar.command": Trap(config(("tar.e.command", "@")), "git archive --format=e HEAD"),
+    "submodule update": Trap(
+        both(
+            run("git init -q inner && git -C inner commit -q --allow-empty -m i && git add inner 2>&1"),
+            file(".gitmodules", '[submodule "inner"]\npath = inner\nurl = ./inner\n'),
+            config(
+                ("submodule.inner.url", "./inner"), ("submodule.inner.update", "!@"), ("submodule.inner.active", "true")
+            ),
+            run("git -C inner commit -q --allow-empty -m ii"),
+        ),
+        "git submodule update",
+    ),
+    "a nested repository": Trap(run(NESTED), "git -C inner status"),
+    "a gitlink": Trap(run(f"({NESTED}); git add inner 2>&1"), "git status"),
+    "a nested repository with a promisor remote": Trap(
+        run(
+            "git init -q inner && cd inner && echo 1 > a && git add a && git commit -qm i"
+            " && rm .git/objects/$(git rev-parse HEAD:a | sed 's|..|&/|') && git config core.repositoryformatversion 1"
+            " && git config extensions.partialClone origin && git config remote.origin.url 'ext::@ %S'"
+            " && git config remote.origin.promisor true && git config protocol.ext.allow always && echo 2 > a"
+        ),
+        "cd inner && git diff",
+    ),
+    "commondir": Trap(
+        both(
+            run("cp -r .git ../evil; echo ../../evil > .git/commondir; cat ../evil/config"),
+            file("../evil/config", EVIL),
+        ),
+        "git status",
+    ),
+    ".git is a file": Trap(run(f"{MOVED} echo 'gitdir: ../evil' > .git"), "git status"),
+    ".git is a link": Trap(run(f"{MOVED} ln -s ../evil .git"), "git status"),
+    "GIT_CONFIG_COUNT": Trap(nothing, "git status"),
+    "GIT_EXTERNAL_DIFF": Trap(nothing, "git diff"),
+    "a git in the workspace": Trap(run("cp @ git"), "PATH=.:$PATH git status"),
+} | {
+    f"hook {name}": Trap(file(f".git/hooks/{name}", "#!/bin/sh\n@\n", 0o755), spring)
+    for name, spring in {
+        "pre-commit": "git commit -qam x",
+        "prepare-commit-msg": "git commit -qam x",
+        "commit-msg": "git commit -qam x",
+        "post-commit": "git commit -qam x",
+        "post-checkout": "git checkout -q b.txt",
+        "post-index-change": "git add -A",
+        "reference-transaction": "git branch x",
+        "pre-merge-commit": f"{FORKED} echo o > o.txt; git add -A; git commit -qm o; git merge -q main -m m",
+        "post-merge": "git branch o; git commit -qam x; git checkout -q o; git merge -q main",
+        "pre-rebase": "git commit -qam x; git rebase -q --force-rebase HEAD~1",
+        "post-rewrite": "git commit -q --amend -am x",
+        "pre-auto-gc": ("git repack -q; git commit -qam x; git repack -q; git -c gc.autoPackLimit=1 gc --auto"),
+        "pre-push": "git push -q . main:x",
+        "pre-receive": "git push -q . main:x",
+        "update": "git push -q . main:x",
+        "post-receive": "git push -q . main:x",
+    }.items()
+}
+ENVIRONMENT = {
+    "GIT_CONFIG_COUNT": {
+        "GIT_CONFIG_COUNT": "1",
+        "GIT_CONFIG_KEY_0": "core.fsmonitor",
+        "GIT_CONFIG_VALUE_0": "@",
+    },
+    "GIT_EXTERNAL_DIFF": {"GIT_EXTERNAL_DIFF": "@", "GIT_SSH_COMMAND": "@", "GIT_EDITOR": "@", "GIT_ASKPASS": "@"},
+    "a git in the workspace": {"PATH": ".:"},
+}
+
+
+@pytest.fixture(autouse=True)
+def person(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    for name in ("AUTHOR", "COMMITTER"):
+        monkeypatch.setenv(f"GIT_{name}_NAME", "A Person")
+        monkeypatch.setenv(f"GIT_{name}_EMAIL", "person@localhost")
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "users-state"))
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", os.devnull)
+
+
+@pytest.fixture(scope="module")
+def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A repository with two commits, an uncommitted edit and a new file."""
+    repo = Repository.begin(tmp_path_factory.mktemp("template") / "repo")
+    repo.write("a.txt", "a\n")
+    repo.commit("first")
+    repo.write("a.txt", "b\n")
+    repo.write("b.txt", "b\n")
+    repo.commit("second")
+    repo.git("pack-refs", "--all")
+    return repo.path
+
+
+class Canary:
+    """The file that the planted program writes."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def sang(self) -> bool:
+        return self.path.exists()
+
+    def hush(self) -> None:
+        self.path.unlink(missing_ok=True)
+
+
+@pytest.fixture
+def canary(tmp_path: Path) -> Canary:
+    return Canary(tmp_path / "canary")
+
+
+@pytest.fixture
+def program(tmp_path: Path, canary: Canary) -> str:
+    path = tmp_path / "program"
+    path.write_text(f"#!/bin/sh\ntouch '{canary.path}'\nexit 1\n")
+    path.chmod(0o755)
+    return str(path)
+
+
+def copied(template: Path, where: Path) -> Repository:
+    repo = Repository(shutil.copytree(template, where / "repo", symlinks=True))
+    shell(repo.path, "git update-index -q --refresh")
+    return repo
+
+
+def edit(repo: Repository, text: str) -> None:
+    repo.write("a.txt", text)
+    repo.write("new.txt", text)
+    (repo.path / "b.txt").unlink(missing_ok=True)
+
+
+def sprung(trap: Trap, folder: Path) -> None:
+    if not trap.terminal:
+        shell(folder, trap.spring, trap.stdin)
+        return
+    pid, terminal = pty.fork()
+    if pid == 0:
+        os.chdir(folder)
+        os.execvp("sh", ["sh", "-c", trap.spring])
+    try:
+        while os.read(terminal, 1024):
+            pass
+    except OSError:
+        pass  # the terminal is closed
+    os.waitpid(pid, 0)
+
+
+async def everything(workspace: Workspace, repo: Repository, state: Path, act: Callable[[], object]) -> None:
+    """Do all that Ralph does with git; a trap may make some of it fail."""
+    before = await workspace.snapshot()
+    first = await workspace.checkpoint("run-1", 1, "before", seen=before)
+    act()
+    after = await workspace.snapshot()
+    changes = await workspace.changes(before, after)
+    second = await workspace.checkpoint("run-1", 1, "after", seen=after)
+    assert first.commit, first.problem
+    assert second.commit, second.problem
+    assert "a.txt" in changes.files
+    assert "the agent's" in await workspace.difference(first.commit, second.commit)
+    await workspace.commit(first.commit, "work")
+    await workspace.restore(first.commit, force=True)
+    assert (repo.path / "a.txt").read_text() == "edited\n"
+    with suppress(Exception):
+        await workspace.commits_since(first.commit)
+        await workspace.reset_branch("run-1", first.commit)
+    for end in ("merge", "discard"):
+        with suppress(Exception):
+            worktree = await make_worktree(repo.path, f"run-{end}", state_dir=state)
+            (worktree.top / "c.txt").write_text("c\n")
+            inside = open_workspace(worktree.path, state_dir=state)
+            made = await inside.checkpoint("run-1", 1, "after", seen=await inside.snapshot())
+            await inside.commit(str(made.commit), "work")
+            await (worktree.merge(completed=True) if end == "merge" else worktree.discard(made.commit))
+    await workspace.forget("run-1")
+
+
+@pytest.mark.parametrize("name", TRAPS)
+async def test_what_is_planted_for_git_is_not_run(
+    name: str, template: Path, tmp_path: Path, program: str, canary: Canary, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trap = TRAPS[name]
+    for when in ("plain git", "in an archive", "by the agent"):
+        place = tmp_path / when
+        place.mkdir()
+        repo = copied(template, place)
+        if when == "plain git":
+            edit(repo, "edited\n")
+            repo.git("checkout", "b.txt")
+            repo.write("b.txt", "edited\n")
+            trap.plant(repo, program)
+            for key, value in ENVIRONMENT.get(name, {}).items():
+                monkeypatch.setenv(key, value.replace("@", program) + (os.environ["PATH"] if key == "PATH" else ""))
+            canary.hush()
+            sprung(trap, repo.path)
+            assert canary.sang(), "plain git does not run it"
+            canary.hush()
+            continue
+        edit(repo, "edited\n")
+        early, late = (trap.plant, nothing) if when == "in an archive" else (nothing, trap.plant)
+        state = place / "state"
+        monkeypatch.chdir(repo.path)
+        early(repo, program)
+        canary.hush()
+
+        def act(repo: Repository = repo, late: Plant = late) -> None:
+            late(repo, program)
+            canary.hush()
+            edit(repo, "the agent's\n")
+
+        await everything(open_workspace(repo.path, state_dir=state), repo, state, act)
+        assert not canary.sang(), when
+
+
+TOGETHER = ("core.fsmonitor", "filter.clean", "filter.smudge", "diff.external", "include.path", "gpg.program", "alias")
+
+
+def plant_together(repo: Repository, program: str) -> None:
+    """Plant many traps at once: settings, and every hook."""
+    for name in TOGETHER:
+        TRAPS[name].plant(repo, program)
+    for name in (name for name in TRAPS if name.startswith("hook ")):
+        TRAPS[name].plant(repo, program)
+
+
+async def test_nothing_is_run_in_a_run_of_the_loop(
+    template: Path, tmp_path: Path, program: str, canary: Canary
+) -> None:
+    repo = copied(template, tmp_path)
+
+    class Hostile(ScriptedExecutor):
+        async def execute(self, prompt: Prompt, turn: Turn) -> Output:
+            plant_together(repo, program)
+            edit(repo, f"{turn.iteration}\n")
+            canary.hush()
+            return await super().execute(prompt, turn)
+
+    workspace = open_workspace(repo.path, state_dir=tmp_path / "state")
+    store = MemoryStore()
+    async with Runner(
+        executor=Hostile([WORKING, DONE]), store=store, workspace=workspace, commit="iteration"
+    ) as runner:
+        record = await runner.run("Write.")
+    assert record.stop_reason == "completed", record.detail
+    assert branch_of(str(repo.path)) == "main"
+    assert not canary.sang()
+
+
+def test_nothing_is_run_by_doctor(template: Path, tmp_path: Path, program: str, canary: Canary) -> None:
+    repo = copied(template, tmp_path)
+    plant_together(repo, program)
+    edit(repo, "edited\n")
+    canary.hush()
+    ran = run_ralph(["doctor", "--json"], own_environment(tmp_path), repo.path)
+    assert "under git" in ran.stdout, ran.stderr
+    assert not canary.sang()
+
+
+async def test_settings_that_come_and_go_meanwhile_are_not_read(
+    template: Path, tmp_path: Path, program: str, canary: Canary
+) -> None:
+    repo = copied(template, tmp_path)
+    shutil.copytree(repo.path / ".git", tmp_path / "evil")
+    git_dir = repo.path / ".git"
+    harmless, evil = (git_dir / "config").read_text(), EVIL.replace("@", program)
+    (tmp_path / "evil/config").write_text(evil)
+    over = threading.Event()
+
+    def toggle() -> None:
+        while not over.is_set():
+            (git_dir / "new").write_text(evil)
+            (git_dir / "new").replace(git_dir / "config")
+            (git_dir / "commondir").write_text("../../evil")
+            (git_dir / "new").write_text(harmless)
+            (git_dir / "new").replace(git_dir / "config")
+            (git_dir / "commondir").unlink()
+
+    workspace = open_workspace(repo.path, state_dir=tmp_path / "state")
+    toggling = threading.Thread(target=toggle)
+    toggling.start()
+    try:
+        for _ in range(300):
+            shell(repo.path, "git status")
+            if canary.sang():
+                break
+        assert canary.sang(), "plain git is not caught"
+        canary.hush()
+        for number in range(60):
+            repo.write("a.txt", f"{number}\n")
+            assert (await workspace.checkpoint("run-1", number, "after", seen=await workspace.snapshot())).commit
+            assert not canary.sang(), number
+    finally:
+        over.set()
+        toggling.join()
+
+
+async def test_a_pipe_in_the_place_of_a_file_of_git_does_not_hold_ralph_up(template: Path, tmp_path: Path) -> None:
+    for name in ("config", "HEAD", "index", "info/exclude", "commondir", "packed-refs"):
+        (tmp_path / name.replace("/", "-")).mkdir()
+        repo = copied(template, tmp_path / name.replace("/", "-"))
+        workspace = open_workspace(repo.path, state_dir=tmp_path / "state")
+        await workspace.checkpoint("run-1", 1, "before", seen=await workspace.snapshot())
+        (repo.path / ".git" / name).unlink(missing_ok=True)
+        (repo.path / ".git" / name).parent.mkdir(exist_ok=True)
+        os.mkfifo(repo.path / ".git" / name)
+        repo.write("a.txt", "edited\n")
+        with anyio.fail_after(20):
+            made = await workspace.checkpoint("run-1", 1, "after", seen=await workspace.snapshot())
+        assert made.commit, made.problem
