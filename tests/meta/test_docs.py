@@ -48,6 +48,7 @@ def blocks(page: Path) -> Iterator[Block]:
         yield Block(page, text[: fence.start()].count("\n") + 1, fence[3], fence[4], bool(fence[1]))
 
 
+@cache
 def prose(page: Path) -> str:
     """A page without its fenced blocks."""
     return _FENCE.sub("", page.read_text(encoding="utf-8"))
@@ -168,6 +169,7 @@ def test_links_resolve(subtests: pytest.Subtests) -> None:
             assert not broken
 
 
+@cache
 def anchors(page: Path) -> set[str]:
     headings = _HEADING.findall(prose(page))
     return {re.sub(r"[^\w\- ]", "", heading.lower()).strip().replace(" ", "-") for heading in headings}

@@ -11,6 +11,7 @@ import sys
 import tokenize
 import tomllib
 from collections.abc import Iterable, Iterator
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -61,7 +62,8 @@ def expanded(names: str) -> Iterator[str]:
         yield from (f"{found[1]}{number}" for number in range(int(found[2]), int(found[4]) + 1))
 
 
-def covered(folders: Iterable[Path] = TESTS, root: Path = PROJECT) -> list[Covers]:
+@cache
+def covered(folders: tuple[Path, ...] = TESTS, root: Path = PROJECT) -> list[Covers]:
     """Every comment of every test module, in order; those of the plug-ins count, too."""
     paths = (path for folder in folders for path in sorted(folder.rglob("*.py")))
     return [one for path in paths for one in _comments(path, path.relative_to(root))]
@@ -150,7 +152,7 @@ def test_the_count_sees_what_is_there_and_what_is_not(tmp_path: Path) -> None:
         "# covers: A-1, A-3..A-4\n@mark\ndef test_it() -> None:\n    pass  # covers: A-6\n\n\n# covers: A-5\nX = 1\n"
     )
     (tmp_path / "test_a.py").write_text(f"text = '# covers: A-2'\n\n\n{beside}", encoding="utf-8")
-    covers = covered([tmp_path], tmp_path)
+    covers = covered((tmp_path,), tmp_path)
     assert [(one.test, one.ids) for one in covers] == [
         ("test_it", ("A-1", "A-3", "A-4")),
         ("test_it", ("A-6",)),
