@@ -156,10 +156,10 @@ async def find_run(store: "Store", name: str, folder: Path | None = None, *, any
 
 async def _last_run(store: "Store", folder: Path) -> "RunRecord | None":
     """Return the newest run of a folder, of a worktree that was made for it, or else of the nearest folder around."""
-    beside = [run for run in await store.runs(limit=_LATEST) if run.origin]
+    worktrees = [run for run in await store.runs(limit=_LATEST) if run.origin]
     for place in map(str, (folder, *folder.parents)):
         found = await store.runs(workspace=place, limit=1)
-        found += [run for run in beside if run.origin == place][:1]
+        found += [run for run in worktrees if run.origin == place][:1]
         if found:
             return max(found, key=lambda run: run.started_at)
     return None

@@ -32,9 +32,9 @@ def print_paragraph(text: str) -> None:
     console().print(text, soft_wrap=True, markup=False, highlight=False)
 
 
-async def print_json_list(beside: Mapping[str, Any], name: str, items: AsyncIterable[Any]) -> None:
+async def print_json_list(members: Mapping[str, Any], name: str, items: AsyncIterable[Any]) -> None:
     """Print an object with a long list as its last member, item by item, formatted as by `print_json`."""
-    head = json.dumps(beside, indent=2).removesuffix("\n}")
+    head = json.dumps(members, indent=2).removesuffix("\n}")
     sys.stdout.write(f'{head},\n  "{name}": [')
     before = ""
     async for item in items:

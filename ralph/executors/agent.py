@@ -259,7 +259,7 @@ class Listener:
         self.failure: Failed | None = None
         self.given_up = self.spoke = False
         self.result: int | None = None
-        self._beside = self._errors = ""
+        self._text = self._errors = ""
         self._first_output = anyio.Event()
         self._talking: anyio.CancelScope | None = None
 
@@ -275,11 +275,11 @@ class Listener:
         """Handle a line of the error stream."""
         self._errors = f"{self._errors}{line}\n"[-_TAIL:]
 
-    def beside(self, said: str) -> None:
+    def take_text(self, said: str) -> None:
         """Keep the end of what the program prints besides events."""
-        self._beside = f"{self._beside}{said}"[-_TAIL:]
+        self._text = f"{self._text}{said}"[-_TAIL:]
 
-    def heard(self) -> None:
+    def keep_alive(self) -> None:
         """Note that output came: a sign of life."""
         self.transcript.alive()
 
@@ -295,7 +295,7 @@ class Listener:
     @property
     def complaint(self) -> str:
         """The end of what the program printed besides events, and of its error stream."""
-        return f"{self._beside}{self._errors}"
+        return f"{self._text}{self._errors}"
 
     @property
     def answered(self) -> bool:
@@ -330,7 +330,7 @@ class Listener:
         decode, rest = codecs.getincrementaldecoder("utf-8")("replace").decode, ""
         try:
             async for chunk in stream:
-                self.heard()
+                self.keep_alive()
                 *lines, rest = (rest + decode(chunk)).split("\n")
                 rest = rest[-_LONGEST_LINE:]
                 for line in lines:
@@ -345,7 +345,7 @@ class Listener:
         """Handle a line of the output, whatever it is."""
         match line:
             case Unreadable(text):
-                self.beside(f"{text}\n")
+                self.take_text(f"{text}\n")
             case Oversized():
                 self.take_oversized(line)
             case event:
@@ -356,7 +356,7 @@ class Listener:
         lines = JsonLines()
         async for chunk in stream:
             self._first_output.set()
-            self.heard()
+            self.keep_alive()
             for line in lines.feed(chunk):
                 self.take_line(line)
                 if self.given_up:

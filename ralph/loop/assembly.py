@@ -46,7 +46,7 @@ _ANNOUNCED_AFTER = 0.5
 _NONE = "none"
 """In place of a program to verify with: nothing checks what the agent says."""
 
-_BESIDE = ("", "-wal", "-shm", "-journal")
+_SQLITE_FILES = ("", "-wal", "-shm", "-journal")
 """The suffixes of SQLite's files."""
 
 
@@ -226,8 +226,8 @@ def own_files(store: str | None) -> list[Path]:
     """
     place = None if is_foreign(store) else file_of(store)
     file = os.path.realpath(place) if place else ""
-    beside = [Path(f"{file}{end}") for end in _BESIDE if file]
-    return [*beside, *filter(None, map(_written_to, (1, 2)))]
+    files = [Path(f"{file}{end}") for end in _SQLITE_FILES if file]
+    return [*files, *filter(None, map(_written_to, (1, 2)))]
 
 
 def _written_to(number: int) -> Path | None:

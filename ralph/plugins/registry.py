@@ -208,10 +208,10 @@ class Plugins:
         detectors = [guarded_detector(offer) for offer in self.offers("ralph_detectors")]
         words = (*keywords, *self.keywords)
         own = first or ResponseAnalyzer(words, detectors=detectors, no_progress=no_progress)
-        beside = self._beside(further)
-        return SeveralAnalyzers(own, beside) if beside else own
+        others = self._further(further)
+        return SeveralAnalyzers(own, others) if others else own
 
-    def _beside(self, given: "Iterable[Analyzer | str]") -> "dict[str, Analyzer]":
+    def _further(self, given: "Iterable[Analyzer | str]") -> "dict[str, Analyzer]":
         found: dict[str, Analyzer] = {}
         for each in given:
             name = each if isinstance(each, str) else str(getattr(each, "name", type(each).__name__))

@@ -150,9 +150,9 @@ class _Bill:
         """Begin to count another session."""
         self.sessions += 1
         self._before = self.usage
-        return self._heard
+        return self._on_event
 
-    def _heard(self, happened: TurnEvent) -> None:
+    def _on_event(self, happened: TurnEvent) -> None:
         if isinstance(happened, Usage):
             self.close(happened)
 

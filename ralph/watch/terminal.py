@@ -37,7 +37,7 @@ def print_text(console: "Console", *parts: "Text | str | tuple[str, str]", style
 
 
 def print_rows(console: "Console", rows: "Iterable[tuple[Text | str, Text | str]]", *, width: int) -> None:
-    """Print labels of `width` characters, each with its text beside it; a terminal folds the text in its column.
+    """Print labels of `width` characters, each with its text to the right; a terminal folds the text in its column.
 
     A label without a style of its own is dim.
     """
@@ -47,9 +47,9 @@ def print_rows(console: "Console", rows: "Iterable[tuple[Text | str, Text | str]
     grid = Table.grid(padding=(0, 1, 0, 0))
     grid.add_column(width=width)
     grid.add_column(overflow="fold")
-    for name, beside in rows:
-        label = Text(name, style="dim") if isinstance(name, str) else name
-        text = Text(beside) if isinstance(beside, str) else beside
+    for left, right in rows:
+        label = Text(left, style="dim") if isinstance(left, str) else left
+        text = Text(right) if isinstance(right, str) else right
         if console.soft_wrap:
             padded = label.copy()
             padded.truncate(width, pad=True)

@@ -41,7 +41,7 @@ class Wire(Listener):
                 self._ended = True
                 self._take_lines(self._lines.end())
             else:
-                self.heard()
+                self.keep_alive()
                 self._take_lines(self._lines.feed(chunk))
         return self._received.popleft() if self._received else None
 
@@ -52,7 +52,7 @@ class Wire(Listener):
         if _well_formed(event):
             self._received.append(dict(event))
         else:
-            self.beside("A message that breaks the rules of JSON-RPC.\n")
+            self.take_text("A message that breaks the rules of JSON-RPC.\n")
 
     def take_oversized(self, line: Oversized) -> None:
         self.transcript.diagnosed(f"The agent sent a message of {line.size:,} bytes: it is left out.")

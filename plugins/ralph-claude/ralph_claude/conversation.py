@@ -79,11 +79,11 @@ class Conversation:
                 await self._client.connect()
             await self._client.query(prompt)
         except TimeoutError:
-            self._listener.beside(f"It gave no sign of life for {_START:g} s.\n")
+            self._listener.take_text(f"It gave no sign of life for {_START:g} s.\n")
             return
         except Exception as error:  # noqa: BLE001 - the SDK raises bare exceptions
             if not await self._ended():
-                self._listener.beside(f"{error}\n")
+                self._listener.take_text(f"{error}\n")
             return
         self._asked = True
         await self._listener.over.wait()

@@ -65,9 +65,9 @@ class ClaudeListener(Listener):
         """Note that the policy denied a tool; its result comes like any other's."""
         self._denied.add(call_id or "")
 
-    def beside(self, said: str) -> None:
-        self.heard()
-        super().beside(said)
+    def take_text(self, said: str) -> None:
+        self.keep_alive()
+        super().take_text(said)
 
     def take_oversized(self, line: Oversized) -> None:
         """End the tool with a result that was too long to be kept."""
@@ -77,7 +77,7 @@ class ClaudeListener(Listener):
             self.transcript.tool_finished(call_id, success=True)
 
     def take(self, event: Event) -> None:
-        self.heard()
+        self.keep_alive()
         match event.get("type"):
             case "stream_event":
                 self._streamed(mapping(event.get("event")), own=not event.get("parent_tool_use_id"))

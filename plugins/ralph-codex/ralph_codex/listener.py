@@ -60,7 +60,7 @@ class CodexListener(Listener):
         program.suspected()  # Codex does not print every command that it runs
         await super().follow(program, prompt)
 
-    def heard(self) -> None:
+    def keep_alive(self) -> None:
         """Ignore output by itself: `take` says which events are signs of life."""
 
     def finish(self) -> None:

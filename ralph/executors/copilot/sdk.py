@@ -186,7 +186,7 @@ class Conversation:
         classify: Callable[[Event], Failed | None],
     ) -> None:
         self._runtime, self._turn, self._permissions, self._classify = runtime, turn, permissions, classify
-        self._options: dict[str, Any] = {**options, "on_event": self._heard, "on_permission_request": self._decided}
+        self._options: dict[str, Any] = {**options, "on_event": self._on_event, "on_permission_request": self._decided}
         self._session: CopilotSession | None = None
         self._begun = False
         self._usable = True
@@ -269,7 +269,7 @@ class Conversation:
                 await self._runtime.call(client.delete_session(last_session))
         return await self._runtime.call(client.create_session(**self._options))
 
-    def _heard(self, event: Any) -> None:
+    def _on_event(self, event: Any) -> None:
         """Handle an event; the SDK calls this in the event loop, for each event of the session in order."""
         wire: dict[str, Any] = event.to_dict()
         if not self._begun:
