@@ -28,7 +28,7 @@ from ralph.errors import UsageError
 from ralph.system.process_tree import GRACE, end_family, known, marked, new_marker
 from ralph.system.programs import absolute_path
 
-__all__ = ["ByteStream", "Finished", "ProgramMissingError", "Running", "run", "spawn"]
+__all__ = ["ByteStream", "Finished", "ProgramMissingError", "Running", "has_terminal", "run", "spawn"]
 
 _ROOM = 256 * 1024
 """Bytes of unread output at which the program has to wait."""
@@ -422,11 +422,18 @@ def _apart() -> dict[str, Any]:
     In a session of its own it cannot even ask for a password there. But Linux schedules a new session as a stranger, at
     the cost of milliseconds on a busy machine: without a terminal, a group of its own is enough.
     """
+    if has_terminal():
+        return {"start_new_session": True}
+    return {"process_group": 0} if os.name == "posix" else {}
+
+
+def has_terminal() -> bool:
+    """Return True if a program in Ralph's session could type into a terminal."""
     try:
         os.close(os.open("/dev/tty", os.O_RDWR))
     except OSError:
-        return {"process_group": 0} if os.name == "posix" else {}
-    return {"start_new_session": True}
+        return False
+    return True
 
 
 def _unstartable(program: str, cwd: Path, error: OSError | ValueError) -> UsageError:

@@ -17,8 +17,10 @@ from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
+from urllib.parse import parse_qs, unquote, urlsplit
 
 import anyio
+import psutil
 import pytest
 
 from ralph.errors import UsageError
@@ -472,3 +474,81 @@ async def test_a_background_process_ends_with_its_turn_even_without_the_sandbox(
             await anyio.sleep(0.5)
             assert output.outcome == Answered()
             assert not (workspace / "alive").exists()
+
+
+WITH_TERMINAL = """
+import sys
+from pathlib import Path
+import anyio
+import psutil
+from ralph.executors.copilot.sdk import CopilotSDKExecutor
+
+async def main(runtime):
+    open("/dev/tty").close()
+    async with CopilotSDKExecutor(Path(runtime), model="m", base_url="http://127.0.0.1:9/v1"):
+        print([process.terminal() for process in psutil.Process().children(recursive=True)])
+
+anyio.run(main, *sys.argv[1:])
+"""
+
+
+def test_the_sdks_runtime_has_no_terminal_to_type_into(copilot_runtime: Path) -> None:
+    """The SDK starts it in Ralph's own session: its tools could type into the shell that Ralph was started from."""
+    main, terminal = os.openpty()
+    take = "import fcntl, os, sys; os.setsid(); fcntl.ioctl(0, 0x540E, 0); os.execv(sys.argv[1], sys.argv[1:])"
+    argv = [sys.executable, "-c", take, sys.executable, "-c", WITH_TERMINAL, str(copilot_runtime)]
+    ran = subprocess.run(argv, stdin=terminal, capture_output=True, text=True, timeout=60, check=False)
+    os.close(main)
+    os.close(terminal)
+    assert ran.stdout == "[None]\n", ran.stdout + ran.stderr
+
+
+def test_the_store_is_out_of_reach(
+    copilot_cli: Path, workspace: Path, tmp_path: Path, postgres_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither the address nor the socket of a PostgreSQL store is there, and nothing outlives a killed Ralph."""
+    folder = unquote(parse_qs(urlsplit(postgres_url).query)["host"][0])
+    reach = (
+        f'perl -MIO::Socket::UNIX -e "print IO::Socket::UNIX->new(q({folder}/.s.PGSQL.5432)) ? q(REACHED) : q(closed)"'
+    )
+    said: dict[str, str] = {}
+    monkeypatch.setenv("COPILOT_CLI_PATH", str(copilot_cli))
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    monkeypatch.setenv("RALPH_STORE", postgres_url)
+    for kind in ("none", "bwrap"):
+        with ModelServer([Shell(f'{reach}; echo " [$RALPH_STORE]"'), Say("Tried.")]) as server:
+            words = ("--base-url", server.base_url, "--model", "m", "--sandbox", kind, "--permission", "approve-all")
+            ran = subprocess.run(
+                [sys.executable, "-m", "ralph", "run", "Try", *words, "--verify", "none", "--max-iterations", "1"],
+                cwd=workspace,
+                env={**os.environ, "RALPH_DISPLAY": "json"},
+                capture_output=True,
+                text=True,
+                timeout=60,
+                check=False,
+            )
+        ended = [json.loads(line) for line in ran.stdout.splitlines() if '"tool_finished"' in line]
+        assert ended, ran.stderr
+        said[kind] = ended[0]["tool"]["result"].splitlines()[0]
+    assert said == {"none": "REACHED []", "bwrap": "closed []"}
+
+
+def test_nothing_outlives_a_killed_ralph(copilot_cli: Path, workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The relay, the sandbox and what runs in it end with Ralph, however that ends."""
+    monkeypatch.setenv("COPILOT_CLI_PATH", str(copilot_cli))
+    with ModelServer([Shell("touch begun; sleep 4713")]) as server:
+        words = ("--base-url", server.base_url, "--model", "m", "--sandbox", "bwrap", "--store", "memory:")
+        running = subprocess.Popen(
+            [sys.executable, "-m", "ralph", "run", "Sleep", *words, "--verify", "none"],
+            cwd=workspace,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        while not (workspace / "begun").exists() and running.poll() is None:
+            time.sleep(0.1)
+        family = psutil.Process(running.pid).children(recursive=True)
+        running.kill()
+        running.wait()
+        _, alive = psutil.wait_procs(family, timeout=5)
+    assert len(family) >= 4
+    assert alive == []

@@ -24,7 +24,9 @@ from ralph.errors import ExecutorUnavailableError
 from ralph.executors.copilot.events import logged_retry_after
 from ralph.executors.copilot.provision import SUPPORTED, is_supported
 from ralph.system import process_tree
+from ralph.system.process import has_terminal
 from ralph.system.process_tree import end_tree, marked, new_marker, survivors
+from ralph.system.programs import find_program
 
 if TYPE_CHECKING:
     from copilot import CopilotClient
@@ -94,7 +96,10 @@ class CopilotRuntime:
         # Without a handler Python would print the SDK's warnings, tracebacks included, over any display.
         logging.getLogger("copilot").addHandler(logging.NullHandler())
         argv: Sequence[str] = [str(self._program), "--log-dir", self._logs.name]
-        program, *arguments = self._confined(argv, Path(self._logs.name)) if self._confined else argv
+        argv = self._confined(argv, Path(self._logs.name)) if self._confined else argv
+        # The SDK starts it in Ralph's own session, whose terminal its tools could type into.
+        apart = [found] if has_terminal() and (found := find_program("setsid")) else []
+        program, *arguments = [*apart, *argv]
         return CopilotClient(
             connection=RuntimeConnection.for_stdio(path=program, args=arguments),
             working_directory=self._logs.name,
