@@ -122,7 +122,7 @@ class VerifierRun:
             verdict,
             verifier=verifier.name,
             passed=verdict.passed and not verdict.undecided,
-            changed=self._changed.get(verifier.name, ()),
+            changed=self._mask.each(self._changed.get(verifier.name, ())),
             fresh=not verifier.before_run,
             output=clipped(readable(verdict.output, self._mask)),
             signature="" if verdict.passed else self._mask(verdict.signature[:SIGNATURE]),

@@ -1,13 +1,19 @@
 """A hostile agent prints a secret that a terminal shows whole, but that is not whole in the text."""
 
 import random
+from pathlib import Path
 
 import pytest
 
+from ralph.decision.limits import Limits
 from ralph.executors.base import Message, ToolFinished, ToolStarted, Transcript
+from ralph.loop.runner import Runner
+from ralph.store import MemoryStore
 from ralph.system.secrets import MASK, Redactor
 from ralph.system.text import printable
+from ralph.testing import ScriptedExecutor, writes
 from ralph.types.output import Failed
+from ralph.workspace import open_workspace
 
 pytestmark = pytest.mark.attack
 
@@ -81,3 +87,21 @@ def test_no_text_of_a_turn_holds_such_a_secret() -> None:
     assert {type(event) for event in seen} >= {Message, ToolStarted, ToolFinished}
     assert _FILLER not in printable(f"{seen} {output!r}", 100_000)
     assert output.model == MASK
+
+
+async def test_names_of_changed_files_are_masked(tmp_path: Path) -> None:
+    secret = SECRETS["a token"]
+    hidden = f"{secret[:10]}\u200b{secret[10:]}"
+    store, folder = MemoryStore(), tmp_path / "work"
+    (folder / "kept").mkdir(parents=True)
+    (folder / "kept" / secret).write_text("as it was")
+    replies = [writes(name, "x", "Working.") for name in (f"{secret}.txt", f"{hidden}.md", f"kept/{secret}")]
+    workspace = open_workspace(folder, protect=["kept/**"], state_dir=tmp_path / "state")
+    limits = Limits(max_iterations=3)
+    async with Runner(executor=ScriptedExecutor(replies), store=store, workspace=workspace, limits=limits) as runner:
+        run = await runner.run("Go.")
+        changed = [each.changes.files async for each in store.iterations(run.id)]
+        kept = [event.model_dump_json() async for event in store.events(run.id)]
+    assert changed[:2] == [(f"{MASK}.txt",), (f"{MASK}.md",)]
+    assert any("protected_restored" in event for event in kept)
+    assert not [event for event in kept if _FILLER in printable(event, 100_000)]
