@@ -10,7 +10,7 @@ import typer
 
 from ralph.cli.lookup import configured_store, opened_run, store_option
 from ralph.cli.options import AnyFolder, AsJson, RunId, StoreName
-from ralph.cli.output import print_json, print_paragraph
+from ralph.cli.output import binary_output, print_json, print_paragraph
 from ralph.cli.plugins import plugins_of
 from ralph.errors import UsageError
 
@@ -51,8 +51,8 @@ async def import_(*, file: Input, as_json: AsJson = False, store: StoreName = No
 def _new_file(path: Path | None) -> Generator[BinaryIO]:
     """Open a new file, or standard output; an incomplete file is removed."""
     if path is None:
-        yield sys.stdout.buffer
-        sys.stdout.buffer.flush()
+        yield (out := binary_output())
+        out.flush()
         return
     try:
         with path.open("xb") as file:

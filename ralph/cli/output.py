@@ -4,9 +4,9 @@ import json
 import sys
 from collections.abc import AsyncIterable, Iterable, Mapping, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
-from ralph.system.text import printable
+from ralph.system.text import PrintableStream, printable
 from ralph.watch.terminal import console_for
 
 if TYPE_CHECKING:
@@ -20,6 +20,12 @@ _LEAST_FOLDED = 24
 def console() -> "Console":
     """Return a console on standard output."""
     return console_for(sys.stdout)
+
+
+def binary_output() -> BinaryIO:
+    """Return standard output for bytes, which no filter sees."""
+    out = sys.stdout
+    return (out.unfiltered if isinstance(out, PrintableStream) else out).buffer
 
 
 def print_json(value: Any) -> None:

@@ -168,7 +168,10 @@ class PrintableStream:
 
     Attributes:
         unfiltered: the stream itself, for what filters by itself or draws on the terminal.
+        buffer: None, since what is written there would not be filtered.
     """
+
+    buffer = None
 
     def __init__(self, stream: TextIO) -> None:
         self.unfiltered = stream

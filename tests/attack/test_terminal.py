@@ -193,14 +193,16 @@ def terminal(tmp_path: Path) -> Terminal:
     }
     del environment["NO_COLOR"]
 
-    def run(*words: str, folder: Path) -> tuple[int, str]:
+    def run(*words: str, folder: Path, **more: str) -> tuple[int, str]:
         ours, its = pty.openpty()
         termios.tcsetwinsize(its, (50, 120))
         modes = termios.tcgetattr(its)
         modes[1] &= ~termios.OPOST
         termios.tcsetattr(its, termios.TCSANOW, modes)
         command = (sys.executable, "-m", "ralph", *words)
-        with subprocess.Popen(command, cwd=folder, env=environment, stdin=its, stdout=its, stderr=its) as process:
+        with subprocess.Popen(
+            command, cwd=folder, env={**environment, **more}, stdin=its, stdout=its, stderr=its
+        ) as process:
             os.close(its)
             seen = _read(ours, process)
         return process.returncode, seen
@@ -269,6 +271,14 @@ def test_nothing_but_text_reaches_the_terminal(terminal: Terminal, workspace: Pa
             assert leaked(seen) == set()
             if "--json" in words and words[0] != "logs":
                 json.loads(seen)
+
+
+def test_an_encoding_opens_no_way_around_the_filter(terminal: Terminal, workspace: Path) -> None:
+    terminal("run", "Do it.", "--executor", "hostile", "--trust", "--max-iterations", "1", folder=workspace)
+    for words in (("shout",), ("show",)):
+        _, seen = terminal(*words, folder=workspace, PYTHONIOENCODING="ascii")
+        assert MARK in seen
+        assert leaked(seen) == set()
 
 
 def test_the_answer_in_the_workspace_can_be_shown_by_cat(terminal: Terminal, workspace: Path) -> None:

@@ -69,6 +69,7 @@ def test_a_stream_writes_what_is_visible_and_colours_that_hide_nothing() -> None
 
     assert out.getvalue() == "\x1b[1;32mgreen\x1b[0m hidden\x1b[0m\nover black\x1b[91mred\x1b[m2J"
     assert stream.getvalue() == out.getvalue()
+    assert stream.buffer is None, "typer would write there if it does not like the encoding"
 
 
 def test_escaped_json_stands_for_the_same_value() -> None:
