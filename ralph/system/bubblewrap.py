@@ -119,7 +119,8 @@ def programs() -> Iterator[Path]:
     named = [Path(name) for name in os.environ.get("PATH", "").split(os.pathsep)]
     for folder in (*named, Path("/etc/resolv.conf").resolve()):
         below = folder.is_absolute() and any(folder.is_relative_to(place) for place in places)
-        if below and not any(place.is_relative_to(folder) for place in places):
+        reached = os.path.exists(folder)  # noqa: PTH110 - False where we may not enter
+        if below and reached and not any(place.is_relative_to(folder) for place in places):
             yield folder
 
 

@@ -52,7 +52,9 @@ def main(plan: dict[str, Any], argv: Sequence[str]) -> None:
     limits: dict[str, int] = plan.get("limits", {})
     ways: list[Way] | None = plan.get("ways")
     hand_over = _relay() if ways else None
-    kept = enter_cgroups({name: limits[name] for name in _FILES if name in limits})
+    own = Path("/proc/self/cgroup")
+    shared = {name: limits[name] for name in _FILES if name in limits}
+    kept = enter_cgroups(shared, own.read_text(encoding="utf-8")) if shared and own.exists() else set[str]()
     if ways is not None:
         _leave_network()
         for number, address in enumerate({way[0] for way in ways if not way[0].startswith(("127.", "::"))}):
@@ -66,14 +68,16 @@ def main(plan: dict[str, Any], argv: Sequence[str]) -> None:
     os.execvp(argv[0], list(argv))  # noqa: S606 - there is no text for a shell
 
 
-def enter_cgroups(limits: dict[str, int], root: str = "/sys/fs/cgroup") -> set[str]:
+def enter_cgroups(limits: dict[str, int], own: str, root: str = "/sys/fs/cgroup") -> set[str]:
     """Move this process into new cgroups with these limits; return those that are now kept.
+
+    `own` is the list of its present ones, as the kernel gives it.
 
     With version 2, the new cgroup lies beside the present one: one with processes cannot divide its resources. Those
     that earlier programs left empty are removed.
     """
     kept: set[str] = set()
-    for line in Path("/proc/self/cgroup").read_text(encoding="utf-8").splitlines() if limits else ():
+    for line in own.splitlines():
         _, names, path = line.split(":", 2)
         version_1 = bool(names)
         wanted = [name for name in limits if not version_1 or name in names.split(",")]

@@ -8,6 +8,7 @@ import array
 import fcntl
 import json
 import os
+import shutil
 import socket
 import subprocess
 import sys
@@ -30,6 +31,7 @@ from ralph.executors.copilot.cli import CopilotCLIExecutor
 from ralph.executors.copilot.sdk import CopilotSDKExecutor
 from ralph.executors.permissions import PermissionPolicy
 from ralph.prompt import Prompt
+from ralph.system import launch
 from ralph.system.process import run
 from ralph.system.sandbox import Confinement, Sandbox
 from ralph.testing import ModelServer, Say, Shell
@@ -416,6 +418,24 @@ async def test_resources_are_limited(workspace: Path, kind: str) -> None:
     assert int((await said(MEMORY, max_memory="150M")).split()[-1]) < 15
     assert await said(LARGE) == "written\n"
     assert await said(LARGE, max_file_size="1M") == ""
+
+
+@pytest.mark.parametrize("alone", [False, True], ids=["among the user's other processes", "in a network of its own"])
+def test_resources_are_limited_where_no_cgroup_can_be_made(alone: bool) -> None:
+    """As a user without rights on cgroups, who may read no file of ours either: the program is the launcher's text."""
+    python = shutil.which("python3", path="/usr/bin:/bin") or pytest.skip("no Python that every user can run")
+    user: dict[str, Any] = {"user": 54321, "group": 54321, "extra_groups": []} if os.getuid() == 0 else {}
+    text = Path(launch.__file__).read_text()
+
+    def said(program: str, **limits: int) -> str:
+        plan = {"limits": limits, **({"ways": [["127.0.0.1", 9, "127.0.0.1", 9]]} if alone else {})}
+        argv = [python, "-I", "-S", "-c", text, json.dumps(plan), python, "-I", "-S", "-c", program]
+        ran = subprocess.run(argv, cwd="/", capture_output=True, text=True, timeout=30, check=False, **user)
+        return ran.stdout or ran.stderr
+
+    assert said(FORKS, pids=500) == "200\n"
+    assert int(said(FORKS, pids=40)) <= 40
+    assert int(said(MEMORY, memory=150_000_000).split()[-1]) < 15
 
 
 ANYTHING = PermissionPolicy(mode="approve-all")

@@ -75,7 +75,9 @@ class Conversation:
         """Run the turn. When it is cancelled, the agent is asked to stop, and given a moment for it."""
         offer = self._offer
         async with anyio.create_task_group() as group:
-            self._terminals = Terminals(group, self._turn.workspace, offer.confinement, offer.redactor)
+            looks = offer.policy.mode == "read-only"
+            workspace = self._turn.workspace
+            self._terminals = Terminals(group, workspace, offer.confinement, offer.redactor, read_only=looks)
             self._connection = Connection(self._handle, self._wire)
             try:
                 group.start_soon(self._wire.read_errors, self._program.stderr)

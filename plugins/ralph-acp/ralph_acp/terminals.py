@@ -43,8 +43,16 @@ class Terminals:
     Every method takes the parameters as the agent sent them and raises `UsageError` for what cannot be done.
     """
 
-    def __init__(self, group: TaskGroup, workspace: Path, confinement: Confinement, redactor: Redactor) -> None:
-        self._group, self._workspace = group, workspace
+    def __init__(
+        self,
+        group: TaskGroup,
+        workspace: Path,
+        confinement: Confinement,
+        redactor: Redactor,
+        *,
+        read_only: bool = False,
+    ) -> None:
+        self._group, self._workspace, self._read_only = group, workspace, read_only
         self._confinement, self._redactor = confinement, redactor
         self._terminals: dict[str, _Terminal] = {}
         self._numbers = count(1)
@@ -60,7 +68,7 @@ class Terminals:
         cwd = self._folder(text(params.get("cwd")))
         words = _words(params)
         argv = words if len(words) > 1 else ["/bin/sh", "-c", *words]
-        confined = self._confinement.command(argv, cwd=cwd, agent=True)
+        confined = self._confinement.command(argv, cwd=cwd, agent=True, read_only=self._read_only)
         await self._group.start(self._run, confined, cwd, env, terminal)
         name = f"terminal-{next(self._numbers)}"
         self._terminals[name] = terminal

@@ -1,0 +1,150 @@
+"""The parts of the sandbox that need no sandbox to be tested: hosts, the filter, cgroups, sizes."""
+
+import errno
+import socket
+import struct
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from ralph.system import launch
+from ralph.system.bubblewrap import guard, parse_host, ways_to
+from ralph.system.sandbox import Confinement, Sandbox
+from ralph.system.seccomp import seccomp_filter
+
+
+@pytest.mark.parametrize(
+    ("text", "parsed"),
+    [
+        ("pypi.org", ("pypi.org", (443, 80))),
+        (" Example.com:8443 ", ("example.com", (8443,))),
+        ("127.0.0.1:5432", ("127.0.0.1", (5432,))),
+        ("[::1]:80", ("::1", (80,))),
+    ],
+)
+def test_a_host_is_read(text: str, parsed: tuple[str, tuple[int, ...]]) -> None:
+    assert parse_host(text) == parsed
+
+
+@pytest.mark.parametrize("text", ["*.example.com", "https://x", "a:0", "a:99999", "a:b", "", "[2001:db8::1]:80", "a b"])
+def test_what_is_no_host_is_a_usage_error(text: str) -> None:
+    with pytest.raises(ValueError, match=r"host|port|address"):
+        parse_host(text)
+    with pytest.raises(ValidationError):
+        Sandbox(hosts=("pypi.org", text or "/"))
+
+
+def test_names_get_addresses_of_their_own_and_addresses_stay() -> None:
+    ways, names = ways_to(["a.example", "10.0.0.5:8000", "b.example:8443", "a.example:22"])
+    assert sorted(ways) == [
+        ("10.0.0.5", 8000, "10.0.0.5", 8000),
+        ("127.0.1.1", 22, "a.example", 22),
+        ("127.0.1.1", 80, "a.example", 80),
+        ("127.0.1.1", 443, "a.example", 443),
+        ("127.0.1.2", 8443, "b.example", 8443),
+    ]
+    assert names.splitlines()[-2:] == ["127.0.1.1 a.example", "127.0.1.2 b.example"]
+    assert ways_to([]) == ([], "")
+    assert {way[2] for way in ways_to(["localhost:1"])[0]} == {"localhost"}
+
+
+def decided(program: bytes, architecture: int, number: int, *arguments: int) -> int:
+    """What the kernel would answer: a seccomp filter is run on the data of a system call."""
+    data = struct.pack("<IIQ6Q", number, architecture, 0, *(*arguments, 0, 0, 0, 0, 0, 0)[:6])
+    steps = list(struct.iter_unpack("<HBBI", program))
+    at, value = 0, 0
+    while True:
+        code, if_true, if_false, constant = steps[at]
+        match code:
+            case 0x20:
+                (value,) = struct.unpack_from("<I", data, constant)
+                at += 1
+            case 0x06:
+                return constant
+            case _:
+                holds = value == constant if code == 0x15 else value >= constant
+                at += 1 + (if_true if holds else if_false)
+
+
+ALLOWED, REFUSED = 0x7FFF0000, 0x00050000
+
+
+@pytest.mark.parametrize(
+    ("machine", "architecture", "calls"),
+    [
+        ("x86_64", 0xC000003E, {"read": 0, "ptrace": 101, "keyctl": 250, "ioctl": 16, "socket": 41}),
+        ("aarch64", 0xC00000B7, {"read": 63, "ptrace": 117, "keyctl": 219, "ioctl": 29, "socket": 198}),
+    ],
+)
+def test_the_filter_refuses_what_reaches_out(machine: str, architecture: int, calls: dict[str, int]) -> None:
+    program = seccomp_filter(machine)
+
+    def answer(call: str, *arguments: int, architecture: int = architecture) -> int:
+        return decided(program, architecture, calls[call], *arguments)
+
+    refused = REFUSED | errno.EPERM
+    assert (answer("read"), answer("ptrace"), answer("keyctl")) == (ALLOWED, refused, refused)
+    assert answer("read", architecture=0x40000003) == refused, "32-bit programs have other numbers"
+    assert (answer("ioctl", 0, 0x5401), answer("ioctl", 0, 0x5412)) == (ALLOWED, refused)
+    assert answer("ioctl", 0, 0x1_0000_5412) == refused, "the kernel looks at the lower half only"
+    assert (answer("socket", socket.AF_INET), answer("socket", 40)) == (ALLOWED, REFUSED | errno.EAFNOSUPPORT)
+    if machine == "x86_64":
+        assert decided(program, architecture, 0x40000000 | 101) == REFUSED | errno.ENOSYS
+    assert seccomp_filter("riscv64") == b""
+
+
+def test_cgroups_are_made_where_they_can_be(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    filled: list[tuple[str, dict[str, int]]] = []
+
+    def fill(cgroup: Path, values: dict[str, int]) -> None:
+        values.pop("cgroup.procs")
+        filled.append((str(cgroup.relative_to(tmp_path).parent), values))
+
+    limits = {"memory": 1000, "pids": 50}
+    for path in ("memory/a", "pids/b", "user/app.slice/mine.scope", "user/app.slice/ralph-1"):
+        (tmp_path / path).mkdir(parents=True)
+    listed = "3:memory:/a\n2:cpu,pids:/b\n1:name=systemd:/\n"
+    assert launch.enter_cgroups(limits, listed, str(tmp_path)) == set(), "the files of a cgroup are the kernel's"
+    assert [*tmp_path.glob("*/*/ralph-*/..")] == [tmp_path / "user/app.slice/ralph-1/.."]
+
+    monkeypatch.setattr(launch, "_fill", fill)
+    assert launch.enter_cgroups(limits, "3:memory:/a\n2:pids:/b\n0::/\n", str(tmp_path)) == {"memory", "pids"}
+    assert filled[:2] == [("memory/a", {"memory.limit_in_bytes": 1000}), ("pids/b", {"pids.max": 50})]
+    filled.clear()
+    assert launch.enter_cgroups(limits, "0::/user/app.slice/mine.scope\n", str(tmp_path)) == {"memory", "pids"}
+    assert filled == [("user/app.slice", {"memory.max": 1000, "pids.max": 50})]
+    assert not (tmp_path / "user/app.slice/ralph-1").exists(), "what an earlier program has left"
+
+
+def test_sizes_are_read() -> None:
+    box = Sandbox.model_validate({"max_memory": "4G", "max_file_size": "512m", "max_processes": 100})
+    assert box.limits == {"memory": 4 << 30, "file_size": 512 << 20, "pids": 100}
+    assert (box.option, Sandbox().option, Sandbox(kind="bwrap").option) == ("--max-memory", "", "--sandbox bwrap")
+    wrong: dict[str, Any]
+    for wrong in ({"max_memory": "much"}, {"max_memory": 0}, {"max_processes": 3}):
+        with pytest.raises(ValidationError):
+            Sandbox.model_validate(wrong)
+
+
+def test_guards_change_nothing_and_keep_a_worktrees_own(tmp_path: Path) -> None:
+    git, linked, other = tmp_path / ".git", tmp_path / "linked", tmp_path / "other"
+    for folder in (git, linked, other):
+        folder.mkdir()
+    for folder in (git, linked):
+        (folder / "HEAD").touch()
+    (linked / "commondir").write_text("../..\n")
+    guard(tmp_path, [linked, other])
+    assert {path.name for path in git.iterdir()} == {"HEAD", "hooks", "info", "config.worktree", "commondir"}
+    assert ((git / "commondir").read_text(), (linked / "commondir").read_text()) == (".\n", "../..\n")
+    assert [*other.iterdir()] == []
+
+
+async def test_no_sandbox_and_no_limits_leave_the_command_as_it_is(tmp_path: Path) -> None:
+    await Confinement().require(tmp_path)
+    assert Confinement().command(["true", "x"], cwd=tmp_path, agent=True) == ["true", "x"]
+    limited = Confinement(sandbox=Sandbox(max_processes=100))
+    assert limited.command(["true"], cwd=tmp_path) == ["true"], "the limits are the agent's"
+    assert limited.command(["true"], cwd=tmp_path, agent=True)[-1:] == ["true"]
+    assert limited.command(["no-such-program"], cwd=tmp_path, agent=True) == ["no-such-program"]
