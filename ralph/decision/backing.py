@@ -31,17 +31,26 @@ class Backing(NamedTuple):
     by: str
 
 
-def backing(verification: "Verification | None", before: "PriorChecks", *, yet: Sequence[str] = ()) -> Backing:
+def backing(
+    verification: "Verification | None",
+    before: "PriorChecks",
+    *,
+    yet: Sequence[str] = (),
+    lost: Sequence[str] = (),
+) -> Backing:
     """Return what supports a completion.
 
     Args:
         verification: the verdicts on the claim; None without any.
         before: the results of the checks up to the claim.
         yet: what is true in spite of them, such as open items of the plan.
+        lost: what the run has removed of the user's: no check makes that right, so that nothing is verified.
     """
     verdicts = verification.verdicts if verification is not None else ()
     words = [_words(verdict, before) for verdict in verdicts] or ["the agent's word alone"]
     passed = verification is not None and verification.passed
+    yet = [*yet, *([f"the run removed work of yours: {_some(lost)}"] if lost else [])]
+    passed = passed and not lost
     verified = passed and any(_proves(verdict, before) for verdict in verdicts)
     return Backing(
         verified=verified,
@@ -87,5 +96,9 @@ def _history(verdict: "Verdict", before: "PriorChecks") -> str:
 
 def _changed(files: Sequence[str]) -> str:
     """Return the note on a check's own files that the run has changed."""
+    return f" (the run changed what it depends on: {_some(files)})" if files else ""
+
+
+def _some(files: Sequence[str]) -> str:
     more = f" and {len(files) - _FILES} more" if len(files) > _FILES else ""
-    return f" (the run changed what it depends on: {named(*files[:_FILES])}{more})" if files else ""
+    return f"{named(*files[:_FILES])}{more}"

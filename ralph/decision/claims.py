@@ -123,6 +123,7 @@ class Case(BaseModel, frozen=True):
         changed: whether the workspace differs from the start of the run; None if unknown.
         progressed: whether this iteration moved workspace or plan; None if unknown.
         task: the task of the run; empty if unknown.
+        lost: what the run has removed of the user's.
     """
 
     iteration: int = 1
@@ -132,6 +133,7 @@ class Case(BaseModel, frozen=True):
     changed: bool | None = None
     progressed: bool | None = None
     task: str = ""
+    lost: tuple[str, ...] = ()
 
     @property
     def exit_signal(self) -> bool | None:

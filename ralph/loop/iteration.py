@@ -37,6 +37,7 @@ from ralph.verifiers.base import Subject, Verifier
 from ralph.verifiers.check_files import Checks
 from ralph.verifiers.runner import VerifierRun
 from ralph.workspace.base import Snapshot, Workspace
+from ralph.workspace.repository import some_of
 
 _LAST_WORDS = 4.0
 """Seconds that a cancelled iteration has for storing its partial output."""
@@ -359,6 +360,11 @@ async def _look(parts: Parts, run: ActiveRun, output: Output) -> Progress:
     after = await parts.workspace.snapshot()
     changes = await parts.workspace.changes(run.before, after) if run.before else Changes()
     changes = evolve(changes, files=parts.redactor.each(changes.files), problem=parts.redactor(changes.problem))
+    if changes.lost:
+        changes = evolve(changes, lost=parts.redactor.each(changes.lost))
+        text = f"The agent removed work of yours that is in no commit: {some_of(changes.lost)}."
+        remedy = f"`ralph rollback {run.id} --to 0` restores files as they were before the run, but not git's folder."
+        run.log.diagnose(f"{text} {remedy}", run.next_number)
     run.before = after
     return measure_progress(run.record, run.state, changes, parts.read_plan())
 

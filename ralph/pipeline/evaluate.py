@@ -264,6 +264,7 @@ def assess(rules: Rules, run: RunRecord, state: RunState, output: Output, progre
         changed=progress.changed,
         progressed=progress.progressed,
         task=run.task,
+        lost=tuple(dict.fromkeys((*state.lost, *progress.changes.lost))),
     )
     return Assessment(case, progress, claimed(rules.strategy, case))
 

@@ -90,6 +90,7 @@ class IterationRecord(BaseModel, frozen=True):
         fingerprint: of the workspace when the iteration was over: verifiers may have left files after `changes`.
         checkpoint: of the workspace at that time.
         claim: the claim that the exit strategy saw; its evidence is the decision's.
+        lost: what the run has removed of the user's so far.
         heard: the last request with a message that an agent has been given, in this iteration or before.
         spent, tally, breaker, checks: of the run, this iteration included.
     """
@@ -248,6 +249,7 @@ class Trace(BaseModel, frozen=True):
         ticked: boxes of the plan; None without a plan.
         answered: its executor completed the turn.
         remembered: the kind of iterations that its words are compared with; empty if they are not.
+        lost: what it removed of the user's.
         steers: it left guidance for the next one. An iteration without an answer of the service leaves the guidance as
             it was, as no agent has followed it yet.
     """
@@ -261,6 +263,7 @@ class Trace(BaseModel, frozen=True):
     session_id: str | None = None
     remembered: Literal["", "limited", "worked"] = ""
     steers: bool = False
+    lost: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, record: IterationRecord) -> "Trace":
@@ -277,6 +280,7 @@ class Trace(BaseModel, frozen=True):
             session_id=record.session_id,
             remembered="" if record.silent else kind,
             steers=following(record.decision) is not None and not record.unanswered,
+            lost=record.changes.lost,
         )
 
 
@@ -318,6 +322,7 @@ class RunState(BaseModel, frozen=True):
     session_executor: str = ""
     executors: dict[str, int] = {}
     cut_short: str = ""
+    lost: tuple[str, ...] = ()
     heard: NonNegativeInt = 0
     at: datetime | None = None
     guidance: Continue = Continue()
@@ -367,6 +372,8 @@ class RunState(BaseModel, frozen=True):
 
     def _passing(self, trace: Trace) -> dict[str, Any]:
         update: dict[str, Any] = {"number": trace.number, "fingerprints": self._seen(trace)}
+        if trace.lost:
+            update["lost"] = tuple(dict.fromkeys((*self.lost, *trace.lost)))
         if trace.ticked is not None:
             update["boxes_ticked"] = max(self.boxes_ticked, trace.ticked)
         if trace.session_id is not None or not trace.limited:

@@ -250,6 +250,8 @@ class Changes(BaseModel, frozen=True, defer_build=True):
         files_changed: how many they are in all.
         commits: how many commits were made.
         problem: why the workspace could not be read, if it could not.
+        lost: what the iteration removed of the user's: `.git`, and files with uncommitted work from before the run that
+            are gone, or are again as they were committed; at most 200.
     """
 
     fingerprint: str | None = None
@@ -257,6 +259,7 @@ class Changes(BaseModel, frozen=True, defer_build=True):
     files_changed: NonNegativeInt = 0
     commits: NonNegativeInt = 0
     problem: str = ""
+    lost: tuple[str, ...] = ()
 
     @property
     def known(self) -> bool:

@@ -18,6 +18,7 @@ from ralph.workspace.gate import ANY, GitError
 from ralph.workspace.protection import Protection
 from ralph.workspace.repository import Repository, Status, display_path, operation_in_progress
 from ralph.workspace.scan import ContentHashes, check_cancelled, in_thread
+from ralph.workspace.users_work import UsersWork
 
 NESTED = 16
 
@@ -86,6 +87,7 @@ class GitWorkspace(PlainWorkspace):
         self._hashes = ContentHashes(path, repository.algorithm)
         self._seen: _Seen | None = None
         self._indexed: _Seen | None = None
+        self._theirs = UsersWork(self._index.folder, (path / ".git", repository.git_dir, repository.common))
 
     async def snapshot(self) -> Snapshot:
         try:
@@ -133,7 +135,24 @@ class GitWorkspace(PlainWorkspace):
             self._indexed = indexed if made is before else fresh
         return made
 
+    async def guard(self, run_id: str) -> str:
+        if self._seen is not None and self._seen.snapshot.seen_by == "git":
+            self._theirs.note(run_id, self._seen.snapshot)
+        return await super().guard(run_id)
+
     async def changes(self, before: Snapshot, after: Snapshot) -> Changes:
+        changes = await self._changes(before, after)
+        return evolve(changes, lost=await self._lost(before, after)) if before.fingerprint else changes
+
+    async def _lost(self, before: Snapshot, after: Snapshot) -> tuple[str, ...]:
+        """Return what was removed of the user's between two snapshots."""
+        lost = self._theirs.replaced()
+        if candidates := self._theirs.missing(before, after):
+            between, problem = await self._between(self._theirs.head, after.head)
+            lost += self._theirs.lost(candidates, after, None if problem else between)
+        return tuple(lost)
+
+    async def _changes(self, before: Snapshot, after: Snapshot) -> Changes:
         if before.fingerprint is None or after.fingerprint is None:
             problem = after.problem or before.problem or "The folder was not read in the same way before."
             return summarize(after, (), problem=problem)

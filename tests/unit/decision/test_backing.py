@@ -67,6 +67,12 @@ def test_a_check_proves_only_what_it_once_denied(
     assert support.by == by
 
 
+def test_no_check_makes_up_for_work_of_the_user_that_is_gone() -> None:
+    found = backing(Verification(verdicts=(REVIEW,)), BEFORE, lost=(".git", "notes.txt"))
+    assert grade(verified=found.verified, already_green=found.already_green) == "claimed, not verified"
+    assert found.by == "a fresh review confirmed; yet the run removed work of yours: `.git`, `notes.txt`"
+
+
 def test_of_two_verifiers_with_one_name_the_one_that_failed_counts() -> None:
     failed = Verdict(verifier="files", passed=False)
     before = PriorChecks.before_run(Verification(verdicts=(passes("files"), failed, LOST)))
