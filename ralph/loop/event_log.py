@@ -10,6 +10,7 @@ The dispatcher calls the observers of a run and asks those that may veto; none c
 what becomes of one that raises or is slow. The log has the traceback of its first failure alone.
 """
 
+import asyncio
 import logging
 from collections import Counter, deque
 from collections.abc import Awaitable, Callable, Generator, Sequence
@@ -45,6 +46,7 @@ class EventLog:
 
     Attributes:
         iteration: that of the last event.
+        time_left: returns the seconds that the run still has; None without a limit.
         failed: called when nothing more can be stored; a commit raises the error as well.
         dispatcher: publishes to the observers.
     """
@@ -76,6 +78,7 @@ class EventLog:
         self._flushed_at = 0.0
         self._failure: StoreError | None = None
         self.failed: Callable[[StoreError], None] | None = None
+        self.time_left: Callable[[], float | None] = _unlimited
 
     def note(self, event: Event) -> None:
         """Add an event to the next group."""
@@ -137,6 +140,7 @@ class EventLog:
 
     def hurry(self) -> None:
         """Try a store that cannot be written once more, and then wait no longer."""
+        self._store.hurry()
         self._hurry.set()
 
     def close(self) -> None:
@@ -182,24 +186,37 @@ class EventLog:
             await self.dispatcher.publish(event)
 
     async def _keep(self, kept: Sequence[Event], **more: Any) -> None:
-        """Append, and try again for as long as the problem may pass by itself."""
-        pause = 0.0
-        while True:
+        """Append, and try again for as long as the problem may pass by itself and the run has time."""
+        try:
+            await self._store.append(self.run_id, kept, owner=self._owner, **more)
+        except StoreError as error:
+            self.check()
+            if not error.passing:
+                raise
+            await self.dispatcher.publish(Paused(**self.stamp(), reason=f"{error.problem} {_TRIES_AGAIN}"))
+            left = self.time_left()
+            timer = None if left is None else asyncio.get_running_loop().call_later(left, self.hurry)
             try:
-                await self._store.append(self.run_id, kept, owner=self._owner, **more)
-                break
+                await self._keep_trying(kept, **more)
+            finally:
+                if timer is not None:
+                    timer.cancel()
+            await self.dispatcher.publish(Resumed(**self.stamp()))
+
+    async def _keep_trying(self, kept: Sequence[Event], **more: Any) -> None:
+        """Append after a failure; raise when there is hurry, or when the problem is one that stays."""
+        pause = _FIRST_RETRY
+        while True:
+            await self._wait(pause)
+            try:
+                return await self._store.append(self.run_id, kept, owner=self._owner, **more)
             except StoreError as error:
                 self.check()
                 if not error.passing:
                     raise
-                if self._hurry.is_set() and pause:
+                if self._hurry.is_set():
                     raise _not_kept(error, self.run_id, kept, more.get("iteration")) from error
-                if not pause:
-                    await self.dispatcher.publish(Paused(**self.stamp(), reason=f"{error.problem} {_TRIES_AGAIN}"))
-            pause = min(2 * pause, _LONGEST_RETRY) or _FIRST_RETRY
-            await self._wait(pause)
-        if pause:
-            await self.dispatcher.publish(Resumed(**self.stamp()))
+            pause = min(2 * pause, _LONGEST_RETRY)
 
     async def _wait(self, seconds: float) -> None:
         """Wait for the next try, or until there is hurry."""
@@ -227,6 +244,10 @@ class EventLog:
                 seq += 1
                 numbered.append(evolve(event, seq=seq))
         return numbered
+
+
+def _unlimited() -> None:
+    """Return that the time of the run has no limit."""
 
 
 def _not_kept(error: StoreError, run_id: str, events: Sequence[Event], iteration: IterationRecord | None) -> StoreError:

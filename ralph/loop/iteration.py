@@ -116,6 +116,11 @@ class ActiveRun:
         """The limits in force: the user may extend them at any time."""
         return self.inbox.limits
 
+    def time_left(self) -> float | None:
+        """Return the seconds that the limit on the run's duration leaves at this moment; None without one."""
+        left = self.limits.left(self.state.spent)
+        return None if left is None else left - (monotonic() - self.began if self.began else 0.0)
+
     def begins_here(self) -> None:
         """Take the present workspace as its state before the run, if the run was ended before it was scanned."""
         mark = self.record.fingerprint or (self.before.fingerprint if self.before else None)
@@ -348,7 +353,8 @@ async def _conclude(parts: Parts, run: ActiveRun, output: Output, started_at: da
     since = monotonic()
     await run.log.commit(*_finished(run, record), iteration=record)
     state = run.state.after(record)
-    run.state = evolve(state, spent=state.spent.waited(monotonic() - since))  # a full disk may delay the commit
+    run.began = monotonic()
+    run.state = evolve(state, spent=state.spent.waited(run.began - since))  # a full disk may delay the commit
     return record
 
 

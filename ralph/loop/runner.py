@@ -418,6 +418,7 @@ class Runner:
         self._entered.start_soon(log.flush_groups)
         self._entered.start_soon(lease.attend, inbox.listen)
         self._runs[record.id] = run = ActiveRun(record, state, log, lease, inbox, stop, checkpointing)
+        log.time_left = run.time_left
         return run
 
     async def _loop(self, run: ActiveRun) -> RunRecord:

@@ -154,6 +154,9 @@ class Store:
         """Check everything except the transcripts; may take a while."""
         raise NotImplementedError
 
+    def hurry(self) -> None:
+        """Wait only briefly for answers from now on: the program is about to end."""
+
     async def compact(self) -> None:
         """Return freed space to the disk; other processes may have to wait."""
 

@@ -125,6 +125,9 @@ class Database:
         """Set how long the connection waits for other processes."""
         raise NotImplementedError
 
+    def interrupt(self) -> None:
+        """End a call that gets no answer, from another thread."""
+
     def identity(self) -> Any:
         """Return a value that changes if the store under this name is replaced by another one."""
 
@@ -154,6 +157,11 @@ class Database:
     def unusable(self, problem: str, remedy: str, *, passing: bool = False) -> StoreError:
         """Return the error for a database that cannot be used."""
         return StoreError(f"The store {self.place} cannot be used: {problem}.", remedy, passing=passing)
+
+    def silent(self, seconds: float) -> StoreError:
+        """Return the error for a server that gives no answer."""
+        why = f"it has given no answer for {seconds:g} seconds"
+        return self.unusable(why, "Check that its server runs and can be reached.", passing=True)
 
     def homeless(self) -> StoreError:
         """Return the error for a row that refers to a missing one."""

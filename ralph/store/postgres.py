@@ -1,31 +1,37 @@
 """The PostgreSQL database: its connections, lost commits and errors."""
 
+import os
 import re
-from collections.abc import Collection
-from dataclasses import dataclass
+import socket
+from collections.abc import Collection, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
 from time import monotonic
-from typing import ClassVar
+from typing import Any, ClassVar, cast
 
 import psycopg
-from sqlalchemy import URL, Connection, NullPool, create_engine, make_url, text
+from sqlalchemy import URL, Connection, Dialect, NullPool, create_engine, event, make_url, text
 from sqlalchemy.engine.interfaces import DBAPICursor
 from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
 
 from ralph.errors import StoreError, UsageError
 from ralph.store.database import Database, cause
 
-PATIENCE = 60.0
+PATIENCE = 3.0
 """Seconds to wait for another process's lock; each of Ralph's lasts milliseconds."""
+
+_LONGEST = 60.0
+"""Seconds after which the server itself ends a statement, for a client that no longer waits for it."""
 
 SCHEMA = "ralph"
 """The schema of the tables, so that they can share a database; `?schema=NAME` in the URL names another."""
 
 _REACHED = {
-    "connect_timeout": "10",
+    "connect_timeout": "3",
     "keepalives_idle": "20",
     "keepalives_interval": "5",
     "keepalives_count": "3",
-    "tcp_user_timeout": "30000",
+    "tcp_user_timeout": "10000",
     "application_name": "ralph",
 }
 """Connection settings that detect a vanished server, unless the URL sets them."""
@@ -60,6 +66,7 @@ class PostgresDatabase(Database):
 
     url: URL
     schema: str
+    _reached: list["psycopg.Connection"] = field(default_factory=list["psycopg.Connection"], compare=False)
 
     errors: ClassVar = (SQLAlchemyError, psycopg.Error)
     immediate: ClassVar = False
@@ -99,10 +106,23 @@ class PostgresDatabase(Database):
     def reach(self) -> Connection:
         own = {key: value for key, value in _REACHED.items() if key not in self.url.query}
         engine = create_engine(self.url, poolclass=NullPool, connect_args=own, hide_parameters=True)
+
+        @event.listens_for(engine, "do_connect")
+        def _(dialect: Dialect, _record: object, words: Sequence[Any], options: dict[str, Any]) -> object:
+            self._reached[:] = [cast("psycopg.Connection", dialect.connect(*words, **options))]
+            return self._reached[0]
+
         return engine.connect()
 
+    def interrupt(self) -> None:
+        """Shut the connection down under a call that gets no answer: its end is then noticed at once."""
+        for connection in self._reached:
+            with suppress(OSError, psycopg.Error), socket.socket(fileno=os.dup(connection.fileno())) as wire:
+                wire.shutdown(socket.SHUT_RDWR)
+
     def set_up(self, connection: Connection) -> None:
-        for setting in (f"search_path = {self.schema}", "synchronous_commit = on"):
+        bound = f"statement_timeout = '{_LONGEST}s'"
+        for setting in (f"search_path = {self.schema}", "synchronous_commit = on", bound):
             connection.execute(text(f"SET {setting}"))
         self.wait_for_others(connection, PATIENCE)
         self._require_unicode(connection)

@@ -3,14 +3,18 @@
 One connection does everything, one call at a time, in the store's own thread and in order. Only appends that need not
 wait for others run at once in the caller's. A cancelled call is done completely or not at all, and leaves the
 connection usable.
+
+A server that gives no answer holds no one up: after some seconds its connection is shut down, and the call has failed
+for a reason that may pass. The next call waits twice as long, since an answer may just be slow.
 """
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Generator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from threading import Lock
-from typing import Any, NamedTuple, Self, TypeVar, TypeVarTuple, Unpack
+from typing import Any, Self, TypeVar, TypeVarTuple, Unpack
 
 import anyio
 
@@ -21,6 +25,14 @@ from ralph.store.base import LEASE, Health, Store
 from ralph.store.database import Database
 from ralph.store.tables import InDoubtError, Tables
 from ralph.types.requests import Request
+
+_PATIENCE, _MOST_PATIENCE, _SLOW_PATIENCE = 4.0, 64.0, 600.0
+"""Seconds that a call waits for an answer: at first, at most, and where every record is read."""
+_IN_A_HURRY = 1.0
+_NOTICED_WITHIN = 0.2
+"""Seconds in which a call ends once its connection is shut down, unless it is still connecting."""
+
+_SLOW: tuple[Callable[..., object], ...] = (Tables.check, Tables.compact)
 
 _Args = TypeVarTuple("_Args")
 _T = TypeVar("_T")
@@ -36,6 +48,8 @@ class SqlStore(Store):
         self._users = 0
         self._free = Lock()
         self._doubt: tuple[_Call, InDoubtError] | None = None
+        self._patience = _PATIENCE
+        self._hurried = asyncio.Event()
 
     async def __aenter__(self) -> Self:
         self._users += 1
@@ -56,11 +70,17 @@ class SqlStore(Store):
             return
         thread, self._thread = self._thread, None
         assert thread
+        patience = _IN_A_HURRY if self._hurried.is_set() else _PATIENCE
+        self._hurried = asyncio.Event()
         try:
             with anyio.CancelScope(shield=True):
-                await asyncio.get_running_loop().run_in_executor(thread, self._drop)
+                closing = asyncio.get_running_loop().run_in_executor(thread, self._drop)
+                await asyncio.wait([closing], timeout=None if self._database.immediate else patience)
+                if closing.done():
+                    closing.result()
         finally:
-            thread.shutdown()
+            self._database.interrupt()
+            thread.shutdown(wait=self._database.immediate)  # else it may still connect, for some seconds
 
     async def create(self, run: RunRecord, events: Sequence[Event] = (), *, owner: str = "") -> None:
         with _telling_that_it_is_unusable():
@@ -167,7 +187,33 @@ class SqlStore(Store):
         if self._thread is None:
             raise RuntimeError("Enter the store with `async with` first.")
         made = _Call(call, args)
-        return await asyncio.get_running_loop().run_in_executor(self._thread, self._done, made)
+        answer = asyncio.get_running_loop().run_in_executor(self._thread, self._done, made)
+        return await (answer if self._database.immediate else self._answered(made, answer))
+
+    async def _answered(self, call: "_Call", answer: "asyncio.Future[_T]") -> _T:
+        """Return a server's answer; raise a passing `StoreError` if there is none in time."""
+        answer.add_done_callback(lambda ended: ended.cancelled() or ended.exception())  # perhaps no one waits
+        seconds = _SLOW_PATIENCE if call.function in _SLOW else self._patience
+        hurry = asyncio.ensure_future(self._hurried.wait())
+        try:
+            await asyncio.wait([answer, hurry], timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+            if hurry.done() and not answer.done():
+                await asyncio.wait([answer], timeout=_IN_A_HURRY)
+        finally:
+            hurry.cancel()
+        if answer.done():
+            self._patience = _PATIENCE
+            return answer.result()
+        call.abandoned.append(True)
+        self._database.interrupt()
+        self._patience = min(2 * seconds, _MOST_PATIENCE)
+        await asyncio.wait([answer], timeout=_NOTICED_WITHIN)
+        if answer.done() and not answer.exception():
+            return answer.result()
+        raise self._database.silent(seconds)
+
+    def hurry(self) -> None:
+        self._hurried.set()
 
     def _done(self, call: "_Call") -> Any:
         """Make the call, and once more over a new connection if the connection was lost."""
@@ -176,7 +222,7 @@ class SqlStore(Store):
                 try:
                     return self._once(call)
                 except self._database.errors as error:
-                    if not self._database.is_lost(error):
+                    if not self._database.is_lost(error) or call.abandoned:
                         raise
                 return self._once(call)
             except self._database.errors as error:
@@ -184,6 +230,8 @@ class SqlStore(Store):
 
     def _once(self, call: "_Call") -> Any:
         tables = self._tables = self._tables or Tables(self._database)
+        if call.abandoned:  # while it waited for its turn, or for the connection
+            raise self._database.silent(self._patience)
         try:
             if self._doubt is not None and self._doubt[0] == call:
                 doubt = self._doubt[1]
@@ -208,11 +256,17 @@ class SqlStore(Store):
             tables.connection.close()
 
 
-class _Call(NamedTuple):
-    """A call of the tables; equal calls are retries of each other."""
+@dataclass(frozen=True)
+class _Call:
+    """A call of the tables; equal calls are retries of each other.
+
+    Attributes:
+        abandoned: no one waits for its answer any more, once this is not empty.
+    """
 
     function: Callable[..., Any]
     args: tuple[Any, ...]
+    abandoned: list[bool] = field(default_factory=list[bool], compare=False)
 
 
 @contextmanager

@@ -1,6 +1,7 @@
 """What a store on a PostgreSQL server promises beyond what every store does: a lost connection, its URL, its schema."""
 
 import asyncio
+import time
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -12,8 +13,15 @@ import pytest
 from psycopg import sql
 from sqlalchemy import make_url
 
+import ralph.store.sql
+from ralph.decision.limits import Limits
 from ralph.errors import OwnershipLostError, RunOwnedError, StoreError, StoreUnusableError, UsageError
+from ralph.executors.base import Turn
+from ralph.loop.runner import Runner
+from ralph.prompt import Prompt
 from ralph.store import open_store, postgres
+from ralph.testing import ScriptedExecutor, SeenEvents
+from ralph.testing.observe import until
 from ralph.testing.store_conformance import sample_event, sample_iteration, sample_request, sample_run
 
 
@@ -68,6 +76,7 @@ class Wire:
         self.cuts = 0
         self.last = 0
         self.open = True
+        self.silent = False
 
     async def carry(self, client: anyio.abc.SocketStream) -> None:
         async with client:
@@ -81,7 +90,8 @@ class Wire:
     ) -> None:
         with suppress(anyio.EndOfStream, anyio.BrokenResourceError):
             while self.passes(data := await source.receive()):
-                await target.send(data)
+                if not self.silent:
+                    await target.send(data)
         whole.cancel()
 
     def passes(self, data: bytes) -> bool:
@@ -90,6 +100,10 @@ class Wire:
             self.cuts += 1
             self.open = self.cuts != self.last
             return False
+        if self.cut == "silence" and self.again == "answer":
+            self.cut, self.again, self.silent = "", "", True
+        if self.cut == "silence" and b"COMMIT" in data:
+            self.again = "answer"
         if self.cut == "answer" and b"COMMIT" in data:
             self.cut = "answer now"
         return True
@@ -282,3 +296,86 @@ async def test_a_user_that_may_not_make_the_schema_is_told_so(postgres_url):
         admin.execute("CREATE ROLE guest LOGIN")
     with pytest.raises(StoreUnusableError, match=r"lacks the permission.*Grant"):
         await open_store(postgres_url.replace("postgres:@", "guest:@")).__aenter__()
+
+
+@pytest.mark.parametrize("when", ["before the question", "before the answer to a commit"])
+async def test_a_server_that_falls_silent_holds_no_one_up_and_doubles_nothing(wire, monkeypatch, when):
+    """Behind a proxy that stops forwarding, every connection lives, and nothing ever comes."""
+    monkeypatch.setattr(ralph.store.sql, "_PATIENCE", 0.5)
+    async with open_store(wire.url) as store:
+        await store.create(sample_run(), owner="me")
+        second: dict[str, Any] = {"events": [sample_event(1)], "iteration": sample_iteration(1), "owner": "me"}
+        if when == "before the question":
+            wire.silent = True
+        else:
+            wire.cut = "silence"
+        for most in (3.0, 4.0):  # over the open connection, and over one that cannot be opened
+            began = time.monotonic()
+            with pytest.raises(StoreError, match="it has given no answer for") as raised:
+                await store.append("run-1", **second)
+            assert raised.value.passing
+            assert time.monotonic() - began < most
+        wire.silent = False
+        with anyio.fail_after(20):
+            while True:
+                with suppress(StoreError):
+                    await store.append("run-1", **second)
+                    break
+        assert await kept(store) == ([1], [1])
+
+
+async def test_in_a_hurry_a_silent_server_is_given_up_at_once(wire):
+    async with open_store(wire.url) as store, anyio.create_task_group() as tasks:
+        await store.create(sample_run(), owner="me")
+        wire.silent = True
+        began = time.monotonic()
+
+        async def ask() -> None:
+            with pytest.raises(StoreError, match="no answer"):
+                await store.requests("run-1")
+
+        tasks.start_soon(ask)
+        await anyio.sleep(0.2)
+        store.hurry()
+    assert time.monotonic() - began < 3.5
+
+
+@pytest.mark.parametrize("ends", ["a signal", "the limit on its duration"])
+async def test_a_run_over_a_silent_server_says_so_and_ends_when_it_must(wire, tmp_path, monkeypatch, ends):
+    monkeypatch.setattr(ralph.store.sql, "_PATIENCE", 0.5)
+    seen = SeenEvents()
+
+    async def falls_silent(_prompt: Prompt, _turn: Turn) -> str:
+        wire.silent = True
+        return "I begin."
+
+    limits = Limits(max_duration=3.0 if ends != "a signal" else None)
+    runner = Runner(
+        executor=ScriptedExecutor([falls_silent]),
+        workspace=tmp_path,
+        store=open_store(wire.url),
+        hooks=[seen],
+        limits=limits,
+    )
+    began = 0.0
+
+    async def interrupt() -> None:
+        nonlocal began
+        await until(lambda: seen.of("paused"))
+        began = time.monotonic()
+        if ends == "a signal":
+            runner.cancel("SIGTERM")
+
+    async def whole() -> None:
+        async with runner:
+            watching = asyncio.create_task(interrupt())
+            try:
+                await runner.run("Work.")
+            finally:
+                await watching
+
+    with anyio.fail_after(30), pytest.raises(StoreError, match="Not kept: "):
+        await whole()
+    assert "it has given no answer for" in seen.of("paused")[0].reason
+    assert time.monotonic() - began < 8
+    assert seen.events[-1].type == "run_finished"
