@@ -167,7 +167,7 @@ UNPRINTABLE = [
     ("\x1b[2J\x1b[1;1Hcleared", "cleared"),
     ("\x1b]0;title\x07after", "after"),
     ("\x1b]8;;http://x\x1b\\link\x1b]8;;\x1b\\", "link"),
-    ("\x1b]0;never ended\nthe next line is shown", "\nthe next line is shown"),
+    ("\x1b]0;never ended\nthe next line is shown", "]0;never ended\nthe next line is shown"),
     ("over\rwritten", "over\nwritten"),
     ("dos\r\nlines", "dos\nlines"),
     ("bell\x07 back\x08space nul\x00 del\x7f c1\x9b31m", "bell backspace nul del c131m"),
@@ -176,7 +176,7 @@ UNPRINTABLE = [
     ("one\u2028line\u2029only", "onelineonly"),
     ("half \ud83d surrogate", "half  surrogate"),
     ("at the end \x1b", "at the end "),
-    ("\x1b[", ""),
+    ("\x1b[", "["),
     ("", ""),
 ]
 
