@@ -98,6 +98,18 @@ async def test_a_turn_that_is_given_up_ends_at_once(tmp_path: Path) -> None:
     assert output.duration < 30
 
 
+async def test_how_a_program_ends_that_is_given_up_is_not_its_own_doing(tmp_path: Path) -> None:
+    class Judges(Scripted):
+        def classify(self, ending: Ending) -> Failed | None:
+            codes.append(ending.code)
+            return super().classify(ending)
+
+    codes: list[int | None] = []
+    for script in ("""echo '{"type":"hopeless"}'; exec sleep 60""", "exit 3"):
+        await run(Judges(script), tmp_path)
+    assert codes == [None, 3]
+
+
 async def test_a_program_that_prints_nothing_is_ended_after_its_start_limit(tmp_path: Path) -> None:
     executor = Scripted("exec sleep 60")
     executor.start_limit = 0.3

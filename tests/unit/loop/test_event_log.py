@@ -396,6 +396,19 @@ async def test_a_person_who_wants_the_end_waits_for_no_store_and_is_told_what_is
     assert troubled.tries == tries, "it is not tried for ever"
 
 
+async def test_a_store_that_only_stumbles_keeps_what_was_written_in_a_hurry(troubled: Troubled) -> None:
+    async def refuse_once() -> None:
+        troubled.tries += 1
+        if troubled.tries == 1:
+            raise StoreError("The disk is full.", "Make room.", passing=True)
+
+    troubled.before = refuse_once
+    log = EventLog(troubled, "r", 0, [])
+    log.hurry()
+    await log.commit(FACT)
+    assert await troubled.kept() == [(1, "resumed")]
+
+
 async def test_a_cancellation_does_not_wait_for_a_store_and_leaves_what_was_pending(troubled: Troubled) -> None:
     told = Told()
     log = EventLog(troubled, "r", 0, [told])

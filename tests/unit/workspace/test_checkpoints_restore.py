@@ -176,6 +176,17 @@ async def test_a_workspace_below_the_top_is_all_that_is_touched(repo: Repository
     assert (repo.path / "src/build.log").exists()
 
 
+async def test_a_workspace_stays_where_all_its_files_go(repo: Repository, tmp_path: Path) -> None:
+    folder = repo.path / "new" / "work"
+    folder.mkdir(parents=True)
+    workspace = open_workspace(folder, state_dir=tmp_path / "state")
+    commit = await held(workspace)
+    repo.write("new/work/src/a.txt", "a\n")
+    await held(workspace, 2)
+    await workspace.restore(commit)
+    assert [*folder.iterdir()] == []
+
+
 async def test_before_the_first_commit(empty: Repository, tmp_path: Path) -> None:
     workspace = open_workspace(empty.path, state_dir=tmp_path / "state")
     empty.write("a.txt", "a\n")

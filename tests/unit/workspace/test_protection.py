@@ -1,7 +1,9 @@
 """What an agent changes of git's hooks and settings, and of what the user protects, is given back."""
 
+import json
 import os
 import time
+from base64 import b64decode
 from pathlib import Path
 
 import pytest
@@ -30,7 +32,7 @@ async def test_nothing_done_is_nothing_restored(repo: Repository, workspace: Wor
 
 async def test_hooks_settings_and_excludes_are_given_back(repo: Repository, workspace: Workspace) -> None:
     hook = repo.write(".git/hooks/pre-commit", "#!/bin/sh\n")
-    hook.chmod(0o755)
+    hook.chmod(0o775)  # more than the usual umask leaves
     config = (repo.path / ".git/config").read_text()
     await workspace.guard("run-1")
 
@@ -48,7 +50,7 @@ async def test_hooks_settings_and_excludes_are_given_back(repo: Repository, work
         ".git/info/exclude",
     )
     assert restored.left == ()
-    assert (hook.read_text(), hook.stat().st_mode & 0o777) == ("#!/bin/sh\n", 0o755)
+    assert (hook.read_text(), hook.stat().st_mode & 0o777) == ("#!/bin/sh\n", 0o775)
     assert (repo.path / ".git/config").read_text() == config
     assert not (repo.path / ".git/hooks/post-merge").exists()
     assert restored.aside is not None
@@ -174,6 +176,23 @@ async def test_what_is_too_large_is_told(repo: Repository, tmp_path: Path, monke
     await workspace.guard("run-1")
     repo.write("model.bin", "y" * 101)
     assert (await workspace.restore_protected("run-1")).left == ("model.bin",)
+
+
+async def test_what_is_too_much_together_is_told(
+    repo: Repository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    workspace = opened(repo.path, tmp_path, "data/*.bin")
+    await workspace.guard("run-1")
+    [memory] = (tmp_path / "state").rglob("protected.json")
+    contents = (content for _, content in json.loads(memory.read_text())["paths"].values())
+    monkeypatch.setattr(protection, "MOST", sum(len(b64decode(content or "")) for content in contents) + 150)
+    for name in ("data/1.bin", "data/2.bin"):
+        repo.write(name, "x" * 100)
+    await workspace.guard("run-1")
+    for name in ("data/1.bin", "data/2.bin"):
+        repo.write(name, "changed")
+    found = await workspace.restore_protected("run-1")
+    assert (found.restored, found.left) == (("data/1.bin",), ("data/2.bin",))
 
 
 async def test_a_worktree_has_the_hooks_of_its_repository(repo: Repository, tmp_path: Path) -> None:
