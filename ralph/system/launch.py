@@ -34,6 +34,9 @@ FAILED = 125
 _NEW_USER, _NEW_NET = 0x10000000, 0x40000000
 _DEATH_SIGNAL = 1
 _GET_FLAGS, _SET_FLAGS, _SET_ADDRESS, _UP = 0x8913, 0x8914, 0x8916, 0x1
+_PROXIES = {"http_proxy", "https_proxy", "all_proxy", "no_proxy"}
+"""The variables that the relay goes by; the program reaches no proxy."""
+
 _MOST = 256
 """Connections at a time."""
 
@@ -60,6 +63,8 @@ def main(plan: dict[str, Any], argv: Sequence[str]) -> None:
         for number, address in enumerate({way[0] for way in ways if not way[0].startswith(("127.", "::"))}):
             _add_address(f"lo:{number}", address)
     if hand_over:
+        for name in [name for name in os.environ if name.lower() in _PROXIES]:
+            del os.environ[name]
         hand_over([(_listener(inner, port), outer, to) for inner, port, outer, to in ways or ()])
     _set_limits({name: value for name, value in limits.items() if name not in kept}, alone=ways is not None)
     for number, name in ((FILTER, "filter"), (HOSTS, "hosts")):
@@ -224,7 +229,8 @@ def _pump(source: socket.socket, sink: socket.socket) -> None:
 
 def _connected(host: str, port: int) -> socket.socket:
     """Return a connection to an address, through the user's proxy if there is one for it."""
-    if not any(name.lower() == "https_proxy" for name in os.environ):
+    own = host == "localhost" or host.startswith(("127.", "::"))
+    if own or not any(name.lower() == "https_proxy" for name in os.environ):
         return socket.create_connection((host, port), timeout=None)
     from urllib.parse import unquote, urlsplit
     from urllib.request import getproxies, proxy_bypass

@@ -264,6 +264,8 @@ class Confinement:
         from ralph.system.seccomp import seccomp_filter
 
         cwd = self.workspace or cwd or Path.cwd()
+        if (self, cwd) in _WORKING:
+            return
         called = "The sandbox bwrap" if box.used else "A limit of the agent's resources"
         remedy = "Install bubblewrap and allow user namespaces, or leave --sandbox out." if box.used else _UNLIMITED
         if box.used and not find_program(BWRAP):
@@ -281,6 +283,11 @@ class Confinement:
         if tried.code or tried.timed_out:
             said = " ".join(tried.stderr.split())[:300] or f"it ended with status {tried.code}"
             raise UsageError(f"{called} cannot be used here: {said}.", remedy)
+        _WORKING.add((self, cwd))
+
+
+_WORKING: "set[tuple[Confinement, Path]]" = set()
+"""Those that were seen to work, each in its folder: once is enough for a program."""
 
 
 _UNLIMITED = "Leave out --max-memory, --max-processes and --max-file-size, or run Ralph where cgroups can be made."

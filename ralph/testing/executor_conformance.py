@@ -27,7 +27,7 @@ from typing import get_args
 import psutil
 import pytest
 
-from ralph.executors.base import Executor, Quantity, Transcript, Turn, TurnEvent
+from ralph.executors.base import BOUNDS, Executor, Quantity, Transcript, Turn, TurnEvent
 from ralph.prompt import Prompt
 from ralph.system.secrets import Redactor
 from ralph.types.output import Answered, Failed, Message, Output, TimedOut, Timeouts
@@ -76,6 +76,7 @@ class ExecutorConformance:
 
     async def test_what_it_measures_is_something_that_can_be_limited(self, executor: Executor) -> None:
         assert set(executor.measures) <= set(get_args(Quantity))
+        assert executor.confines <= BOUNDS
 
     async def test_a_turn_gives_what_the_agent_said(self, executor: Executor, tmp_path: Path) -> None:
         async with executor:

@@ -13,6 +13,7 @@ import socket
 import subprocess
 import sys
 import termios
+import threading
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
@@ -384,6 +385,38 @@ async def test_only_named_hosts_are_reached(workspace: Path, targets: dict[str, 
         argv = box.command([PYTHON, "-c", text], cwd=workspace, agent=True, readable=[Path(sys.base_prefix)])
         reached[network] = "reached" in (await run(argv, cwd=workspace, timeout=20)).stdout
     assert reached == {"hosts": False, "named": True, "agent": True, "all": True, "none": False}
+
+
+async def test_the_relay_goes_through_the_users_proxy(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A program inside knows of no proxy: the relay asks it for the named host, and only for that."""
+    asked: list[bytes] = []
+    with socket.create_server(("127.0.0.1", 0)) as proxy:
+
+        def answer() -> None:
+            taken, _ = proxy.accept()
+            with taken:
+                while not asked or not asked[-1].endswith(b"\r\n\r\n"):
+                    asked.append(taken.recv(4096))
+                taken.sendall(b"HTTP/1.1 200 OK\r\n\r\n")
+                taken.sendall(taken.recv(4096).upper())
+
+        thread = threading.Thread(target=answer, daemon=True)
+        thread.start()
+        monkeypatch.setenv("HTTPS_PROXY", f"http://me:word@127.0.0.1:{proxy.getsockname()[1]}")
+        monkeypatch.delenv("NO_PROXY", raising=False)
+        monkeypatch.delenv("no_proxy", raising=False)
+        box = confined(workspace, hosts=("models.example:8443",))
+        text = "import os, socket; s = socket.create_connection(('models.example', 8443), 5); s.sendall(b'ping')\n"
+        text += "print(s.recv(9), os.environ.get('HTTPS_PROXY'))"
+        argv = box.command([PYTHON, "-c", text], cwd=workspace, agent=True, readable=[Path(sys.base_prefix)])
+        done = await run(argv, cwd=workspace, timeout=20)
+    assert done.stdout == "b'PING' None\n", done.stderr
+    assert b"".join(asked).splitlines() == [
+        b"CONNECT models.example:8443 HTTP/1.1",
+        b"Host: models.example:8443",
+        b"Proxy-Authorization: Basic bWU6d29yZA==",
+        b"",
+    ]
 
 
 FORKS = """
