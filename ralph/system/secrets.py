@@ -242,9 +242,10 @@ class Redactor:
         return tuple(texts) if self(joined) == joined else tuple(map(self, texts))
 
     def within(self, data: object) -> Any:
-        """Return JSON values with every text in them masked; keys and numbers stay."""
+        """Return JSON values with every text in them masked; keys, numbers and texts without a secret stay."""
         if isinstance(data, str):
-            return self(data)
+            masked = self(data)
+            return data if masked == visible(data) else masked
         if isinstance(data, Mapping):
             return {key: self.within(value) for key, value in cast("Mapping[str, object]", data).items()}
         if isinstance(data, list | tuple):

@@ -297,3 +297,10 @@ def test_gits_settings_in_variables_are_no_secrets() -> None:
 
     assert secret_values(environ) == ()
     assert Variables().of(environ) == environ
+
+
+def test_values_without_a_secret_stay_as_they_are() -> None:
+    token = TOKENS["github"]
+    given_ = {"verify": ["printf '\x1b[0m\u200b'", f"curl -H {token[:9]}\u200b{token[9:]}"], "number": 1}
+
+    assert Redactor().within(given_) == {"verify": ["printf '\x1b[0m\u200b'", f"curl -H {MASK}"], "number": 1}
