@@ -157,6 +157,7 @@ def run_shown(
     """
     import anyio
 
+    from ralph.cli.retention import make_room
     from ralph.cli.signals import cancelled_by_signals
     from ralph.executors.endpoint import check_endpoint
     from ralph.loop.assembly import confinement_for, runner_arguments
@@ -174,7 +175,10 @@ def run_shown(
             await check_endpoint(settings.executor.base_url)
         await confinement_for(settings, folder).require()
         async with cancelled_by_signals(runner, shown), runner:
-            return await work(runner)
+            record = await work(runner)
+        if record.stop_reason != "cancelled":
+            await make_room(settings.state_limit, arguments["store"], record.id, shown.note)
+        return record
 
     with shown:
         return anyio.run(whole)

@@ -174,6 +174,7 @@ class RunRecord(BaseModel, frozen=True):
         checkpoint: the commit that holds the workspace of that time; None if none exists.
         checks: the results of the verifiers before the first iteration.
         problems: of plug-ins and observers that failed and were left out; at most twenty.
+        forgotten: the number of messages and tool calls that were removed from its events to make room.
         breaker: as the user has reset it after iteration `reset_after`; None if it was not reset.
         interrupted: the iteration that a crash cut off; it is done again.
         limits_set: for each limit, the last request to extend it that its present value includes.
@@ -203,6 +204,7 @@ class RunRecord(BaseModel, frozen=True):
     plan: TaskPlan | None = None
     checks: PriorChecks = PriorChecks()
     problems: tuple[str, ...] = ()
+    forgotten: NonNegativeInt = 0
     breaker: BreakerState | None = None
     reset_after: NonNegativeInt = 0
     interrupted: NonNegativeInt = 0

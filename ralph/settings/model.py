@@ -28,6 +28,7 @@ from ralph.system.declarations import (
     Duration,
     Flag,
     Marker,
+    Size,
     Tighter,
     format_duration,
     parse_duration,
@@ -206,6 +207,11 @@ class Settings(BaseModel, frozen=True, extra="forbid", defer_build=True):
     )
     prices: Annotated[dict[str, Price], CONSENT] = Field(
         default={}, description="By model; US dollars per million tokens."
+    )
+    state_limit: Annotated[Size, CONSENT] = Field(
+        default=2 * 1024**3,
+        description="Size of the state folder above which, at the end of a run, the checkpoints and transcripts of the "
+        "oldest finished runs are removed: 500M, 10G.",
     )
     store: Annotated[str | None, CONSENT, Flag("--store", "URL", OTHER, resume=True)] = Field(
         default=None,

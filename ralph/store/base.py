@@ -17,6 +17,9 @@ from ralph.system.text import one_line, storable
 from ralph.types import evolve
 from ralph.types.requests import Request
 
+TRANSCRIPT = frozenset({"message_received", "tool_started", "tool_finished"})
+"""The types of events that make up a run's transcript."""
+
 LEASE = 30.0
 """Seconds that a lease lasts if its owner does not renew it."""
 
@@ -149,6 +152,13 @@ class Store:
     async def remove(self, run_id: str, *, owner: str = "") -> None:
         """Remove a run, if it exists, and everything of it. Raises what `append` does for the owner."""
         raise NotImplementedError
+
+    async def forget_transcript(self, run_id: str) -> int:
+        """Remove the messages and tool calls of a run without an owner from its events, and count them in its record.
+
+        Everything else stays. Returns the number of removed events: 0 also for a store that keeps them.
+        """
+        return 0
 
     async def check(self) -> Health:
         """Check everything except the transcripts; may take a while."""
@@ -312,6 +322,15 @@ class MemoryStore(Store):
         if kept := self._kept.get(run_id):
             kept.require(owner)
             del self._kept[run_id]
+
+    async def forget_transcript(self, run_id: str) -> int:
+        kept = self._found(run_id)
+        kept.require("")
+        gone = [seq for seq, event in kept.events.items() if event.type in TRANSCRIPT]
+        for seq in gone:
+            del kept.events[seq]
+        kept.run = evolve(kept.run, forgotten=kept.run.forgotten + len(gone))
+        return len(gone)
 
     async def check(self) -> Health:
         return Health(len(self._kept))

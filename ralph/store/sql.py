@@ -159,6 +159,9 @@ class SqlStore(Store):
     async def remove(self, run_id: str, *, owner: str = "") -> None:
         await self._do(Tables.remove, run_id, owner)
 
+    async def forget_transcript(self, run_id: str) -> int:
+        return await self._do(Tables.forget_transcript, run_id)
+
     async def check(self) -> Health:
         return await self._do(Tables.check)
 

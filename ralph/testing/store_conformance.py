@@ -279,6 +279,17 @@ class StoreConformance:
             await store.compact()
             assert (await store.run("run-2")) == sample_run("run-2")
 
+    async def test_a_transcript_is_forgotten_alone_or_not_at_all(self, store: Store) -> None:
+        async with store:
+            await store.create(
+                sample_run(), [RunStarted(run_id="run-1", seq=1, at=START, task="mend"), sample_event(2)]
+            )
+            gone = await store.forget_transcript("run-1")
+            assert [event.seq async for event in store.events("run-1")] == ([1] if gone else [1, 2])
+            assert await store.run("run-1") == evolve(sample_run(), forgotten=gone)
+            await store.append("run-1", [sample_event(3)])
+            assert await store.check() == (1, ())
+
     async def test_a_store_is_found_healthy(self, store: Store) -> None:
         async with store:
             assert await store.check() == (0, ())

@@ -245,7 +245,9 @@ class FileIndex:
         if refs:
             self._point(None)
             await self.own_git("update-ref", "--stdin", stdin="".join(f"delete {ref}\n" for ref in refs).encode())
-            await self._git("gc", "--quiet", "--prune=now")
+            if not await self.own_git("for-each-ref", "--count=1"):
+                await anyio.to_thread.run_sync(self._begin_anew)  # the index holds the present files
+            await self.own_git("gc", "--quiet", "--prune=now")
 
     @property
     def _theirs(self) -> dict[str, str]:

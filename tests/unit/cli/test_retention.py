@@ -1,0 +1,124 @@
+"""The state folder keeps to its limit: the oldest finished runs give up what is large, and never their record."""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+
+from ralph.cli import retention
+from ralph.cli.retention import make_room
+from ralph.executors.base import Turn
+from ralph.loop.runner import Runner
+from ralph.prompt import Prompt
+from ralph.records.record import RunRecord
+from ralph.store import open_store
+from ralph.testing import ScriptedExecutor
+from ralph.types.output import Output
+from ralph.workspace import open_workspace
+from ralph.workspace.lock import WorkspaceLock, state_folder
+
+DONE = "It is done.\n\n---RALPH_STATUS---\nEXIT_SIGNAL: true\nREASON: all there\n---END_RALPH_STATUS---\n"
+LARGE = 300_000
+
+
+class Writing(ScriptedExecutor):
+    """Adds a file that does not compress."""
+
+    async def execute(self, prompt: Prompt, turn: Turn) -> Output:
+        (turn.workspace / f"{os.urandom(4).hex()}.bin").write_bytes(os.urandom(LARGE))
+        return await super().execute(prompt, turn)
+
+
+@pytest.fixture
+def runs(tmp_path: Path, home: Path) -> list[RunRecord]:
+    """Four finished runs, each in a folder of its own, the oldest first."""
+    records: list[RunRecord] = []
+    for number in range(4):
+        folder = tmp_path / f"project-{number}"
+        folder.mkdir()
+        executor = Writing([f"{'word ' * 2000}{DONE}"])
+        records.append(
+            Runner(executor=executor, store=open_store(), workspace=open_workspace(folder)).run_sync("Make a file.")
+        )
+    return records
+
+
+def room(limit: int, current: str = "") -> list[str]:
+    said: list[str] = []
+    anyio.run(make_room, limit, open_store(), current, said.append)
+    return said
+
+
+def used() -> int:
+    return sum(path.stat().st_size for path in (state_folder() / "checkpoints").rglob("*") if path.is_file())
+
+
+def held(ralph: Callable[..., Any], run: RunRecord) -> bool:
+    """Whether the run still has its checkpoints and transcript."""
+    diff, logs = ralph("diff", run.id), ralph("logs", run.id, "--json").out
+    assert (diff.code == 0) == ('"message_received"' in logs), "both go, or both stay"
+    return diff.code == 0
+
+
+def test_the_oldest_give_up_what_is_large_and_keep_their_record(
+    ralph: Callable[..., Any], runs: list[RunRecord]
+) -> None:
+    assert room(10**9) == []
+    before = used()
+    [said] = room(retention.measured() - LARGE - 50_000)
+    assert f"Removed to make room: the checkpoints and transcripts of {runs[0].id}" in said
+    assert "state_limit" in said
+    assert [held(ralph, run) for run in runs] == [False, False, True, True]
+    assert used() < before - LARGE
+    for run in runs:
+        shown = ralph("show", run.id).out
+        assert "Completed" in shown
+        assert "It is done." in ralph("show", run.id, "--iteration", "1").out
+        assert '"run_finished"' in ralph("logs", run.id, "--json").out
+    assert ralph("doctor", "--json").out.count("are missing") == 0
+    exported = ralph("export", runs[0].id, "-o", "run.jsonl")
+    assert exported.code == 0
+    assert ralph("import", "run.jsonl", "--store", "other.db").code == 0
+
+
+def test_neither_an_active_run_nor_this_one_gives_up_anything(ralph: Callable[..., Any], runs: list[RunRecord]) -> None:
+    oldest, second, third, last = runs
+
+    async def revive() -> None:
+        async with open_store() as store:
+            await store.append(oldest.id, (), run=oldest.model_copy(update={"state": "paused"}))
+
+    anyio.run(revive)
+    lock = WorkspaceLock(Path(second.workspace or ""))
+    lock.acquire("another run in that folder")
+    [said] = room(1, current=last.id)
+    lock.release()
+    assert [held(ralph, run) for run in runs] == [True, True, False, True]
+    assert f"of {third.id}. It still has" in said
+    assert "ralph runs prune" in said
+    assert "Removed" in room(1, current=last.id)[0], "the folder is free now"
+    assert [held(ralph, run) for run in runs] == [True, False, False, True]
+
+
+def test_a_run_ends_with_it_and_says_so(
+    ralph: Callable[..., Any], runs: list[RunRecord], workspace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RALPH_STATE_LIMIT", "100K")
+
+    def writing(*_: object, **__: object) -> Writing:
+        return Writing([DONE])
+
+    monkeypatch.setattr("ralph.loop.assembly.executor_for", writing)
+    (workspace / "ralph.toml").write_text('state_limit = "1K"\n')
+    refused = ralph("run", "Work.", "--verify", "none", "--display", "json")
+    assert (refused.code, "state_limit" in refused.err) == (2, True), "a workspace cannot make the user's state go"
+    (workspace / "ralph.toml").unlink()
+    ended = ralph("run", "Work.", "--verify", "none", "--display", "json")
+    assert ended.code == 0, ended.err
+    assert '"type": "run_finished"' in ended.out.splitlines()[-1]
+    assert f"Removed to make room: the checkpoints and transcripts of {runs[0].id}" in ended.err
+    assert not any(held(ralph, run) for run in runs)
+    assert ralph("diff", "last").code == 0
