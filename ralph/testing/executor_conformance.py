@@ -79,22 +79,17 @@ class ExecutorConformance:
         assert executor.confines <= BOUNDS
 
     async def test_a_turn_gives_what_the_agent_said(self, executor: Executor, tmp_path: Path) -> None:
-        async with executor:
-            output = await executor.execute(_PROMPT, _turn(tmp_path))
-        assert isinstance(output, Output)
-        assert output.outcome == Answered()
-        assert output.text.strip()
-
-    async def test_the_text_is_the_last_message(self, executor: Executor, tmp_path: Path) -> None:
-        async with executor:
-            output = await executor.execute(_PROMPT, _turn(tmp_path))
-        assert output.messages[-1] == Message(text=output.text)
-
-    async def test_what_the_agent_says_is_told_as_it_comes(self, executor: Executor, tmp_path: Path) -> None:
         seen: list[TurnEvent] = []
         async with executor:
             output = await executor.execute(_PROMPT, _turn(tmp_path, Transcript(seen.append)))
-        assert tuple(event for event in seen if isinstance(event, Message)) == output.messages
+        assert isinstance(output, Output)
+        assert output.outcome == Answered()
+        assert output.text.strip()
+        assert output.messages[-1] == Message(text=output.text), "the text is the last message"
+        told = tuple(event for event in seen if isinstance(event, Message))
+        assert told == output.messages, "each message is told as it comes"
+        unmeasured = [name for name in executor.measures if getattr(output.usage, name) is None]
+        assert unmeasured == [], "what it measures is filled in"
 
     async def test_a_secret_is_masked(self, executor: Executor, tmp_path: Path) -> None:
         seen: list[TurnEvent] = []
@@ -108,11 +103,6 @@ class ExecutorConformance:
         assert secret not in "".join(message.text for message in output.messages)
         assert secret not in "".join(event.text for event in seen if isinstance(event, Message))
 
-    async def test_what_it_measures_is_filled_in(self, executor: Executor, tmp_path: Path) -> None:
-        async with executor:
-            usage = (await executor.execute(_PROMPT, _turn(tmp_path))).usage
-        assert [name for name in executor.measures if getattr(usage, name) is None] == []
-
     async def test_turns_do_not_mix(self, executor: Executor, tmp_path: Path) -> None:
         async with executor:
             first = await executor.execute(_PROMPT, _turn(tmp_path))
@@ -120,15 +110,14 @@ class ExecutorConformance:
         assert len(second.messages) == len(first.messages)
         assert (second.usage.model_calls or 0) <= (first.usage.model_calls or 0)
 
-    async def test_a_turn_that_only_looks_is_a_turn(self, executor: Executor, tmp_path: Path) -> None:
+    async def test_a_turn_that_only_looks_and_one_with_a_hostile_prompt_are_turns(
+        self, executor: Executor, tmp_path: Path
+    ) -> None:
         async with executor:
-            output = await executor.execute(_PROMPT, _turn(tmp_path, read_only=True))
-        assert output.outcome == Answered()
-        assert output.text.strip()
-
-    async def test_a_hostile_prompt_is_a_prompt(self, executor: Executor, tmp_path: Path) -> None:
-        async with executor:
+            looked = await executor.execute(_PROMPT, _turn(tmp_path, read_only=True))
             output = await executor.execute(Prompt(text=_HOSTILE, task=_HOSTILE), _turn(tmp_path))
+        assert looked.outcome == Answered()
+        assert looked.text.strip()
         assert output.outcome == Answered()
 
     async def test_an_agents_failure_is_a_value_that_says_why(self, failing: Executor, tmp_path: Path) -> None:
