@@ -278,6 +278,7 @@ _STRONG = PrefilteredPattern(
     rf"""(?:{"|".join(_NAMES)})(?:\[\w{{1,12}}\])?:[ ]
         |exit[ ](?:code|status)[ ][1-9]
         |{"|".join(map(re.escape, _SAID))}""",
+    needed=("error", "exception", "panic", "fatal", "exit ", "traceback", "not found", "fault", "denied", "no such"),
 )
 _DROPPED = (
     (pattern(r"0x[0-9a-f]+|\b[0-9a-f]{7,64}\b"), " "),

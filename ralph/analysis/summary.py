@@ -12,8 +12,8 @@ _READ = 20_000
 """Characters at the end of a reply that are searched: replies report there."""
 _MOST = 100
 """Places of one word that are looked at, names that are kept, and single repairs that are counted."""
-_BEFORE, _AFTER = 60, 80
-"""Characters around a word in which a number of files or faults is sought."""
+_AROUND_FILE, _AROUND_REPAIR = (45, 45), (45, 70)
+"""Characters before and after a word in which a number of files or faults is sought."""
 
 _CHANGED = {
     "changed": ("changed", "touched", "變更", "变更", "改動", "改动"),
@@ -34,6 +34,7 @@ _NUMBERS = {
     "兩": 2,
     "两": 2,
 }
+_ANY_NUMBER = (*"0123456789", *_NUMBERS)
 _N = rf"(?:\d{{1,6}}|{'|'.join(_TEN)}|both)"
 _N_CHINESE = r"(?:\d{1,6}|[一二兩两三四五六七八九十])"
 
@@ -66,7 +67,7 @@ _NO_FILES = {f"{name}.js" for name in ("node", "next", "nuxt", "vue", "react", "
 _VERBS = ("modified", "changed", "updated", "edited", "created", "added", "wrote", "implemented", "refactored")
 _NAMED = PrefilteredPattern(
     (*_VERBS, "rewrote", "fixed"),
-    rf"""\b(?:{"|".join(_VERBS)}|rewrote|fixed)\b(?P<between>[^\n.;`]{{0,40}}?)(?<![\w./-])
+    rf"""\b(?:{"|".join(_VERBS)}|rewrote|fixed)\b(?=[^.\n;]{{1,150}}\.[a-z])(?P<between>[^\n.;`]{{0,40}}?)(?<![\w./-])
         (?P<names>`?{_NAME}`?(?:(?:,?[ ]and|,|[ ]\+)[ ]`?{_NAME}`?){{0,20}})""",
     needed=(".",),
 )
@@ -122,22 +123,26 @@ def _amount(signals: Signals, kind: str) -> int:
     return signal.amount if signal else 0
 
 
-def _around(text: str, words: Sequence[str], expression: re.Pattern[str]) -> Iterator[re.Match[str]]:
+def _around(
+    text: str, words: Sequence[str], expression: re.Pattern[str], reach: tuple[int, int]
+) -> Iterator[re.Match[str]]:
     """Yield the matches of an expression around some words; a match near two words comes twice."""
     for word in words:
         place = text.find(word)
         for _ in range(_MOST):
             if place < 0:
                 break
-            yield from expression.finditer(text, max(0, place - _BEFORE), place + _AFTER)
+            begin, end = max(0, place - reach[0]), place + reach[1]
+            if any(map(text[begin:end].__contains__, _ANY_NUMBER)):  # a hundredth of the time of the expression
+                yield from expression.finditer(text, begin, end)
             place = text.find(word, place + 1)
 
 
 def _count_files(lower: str) -> int:
     """Return the largest number of each kind; those of different kinds add up, unless one is of all."""
     most: dict[str, int] = {}
-    chinese = () if lower.isascii() else _around(lower, _FILES_CHINESE, _COUNTED_CHINESE)
-    for match in chain(_around(lower, _FILES, _COUNTED), chinese):
+    chinese = () if lower.isascii() else _around(lower, _FILES_CHINESE, _COUNTED_CHINESE, _AROUND_FILE)
+    for match in chain(_around(lower, _FILES, _COUNTED, _AROUND_FILE), chinese):
         said = {name.rstrip("1234"): text for name, text in match.groupdict().items() if text}
         if not _NOT_YET.search(lower, max(0, match.start() - 20), match.start()):
             kind = _KIND_OF.get(said["how"], "changed")
@@ -150,15 +155,20 @@ def _count_names(lower: str) -> int:
     names: set[str] = set()
     for match in islice(_NAMED.finditer(lower), _MOST):
         if _BESIDE.isdisjoint(match["between"].split()):
-            names.update(_NAMES.findall(match["names"]))
+            said = match["names"]
+            names.update(_NAMES.findall(said) if " " in said else (said.strip("`"),))
     kept = sorted(names - _NO_FILES)[:_MOST]
+    if len(kept) < 2:
+        return len(kept)
     return sum(not any(other.endswith(f"/{name}") for other in kept) for name in kept)
 
 
 def _count_repairs(lower: str) -> int:
     """Return how many errors were fixed, by a number in the text or else one by one."""
-    words = _FIX_WORDS if lower.isascii() else (*_FIX_WORDS, *_FIX_WORDS_CHINESE)
-    if match := min(_around(lower, words, _FIXED), key=re.Match[str].start, default=None):
+    words = [word for word in (*_FIX_WORDS, *(() if lower.isascii() else _FIX_WORDS_CHINESE)) if word in lower]
+    if not words:
+        return 0
+    if match := min(_around(lower, words, _FIXED, _AROUND_REPAIR), key=re.Match[str].start, default=None):
         return _number(match["n"] or match["m"] or match["l"] or match["z"])
     return sum(1 for _ in islice(_FIXED_ONE.finditer(lower), _MOST))
 

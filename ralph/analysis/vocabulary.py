@@ -16,7 +16,7 @@ from ralph.analysis.lexicon import Keyword, Role, lexicon
 from ralph.analysis.text import Reading, Span
 from ralph.system.text import pattern
 
-FIRST, LAST = 2_500, 5_000
+FIRST, LAST = 2_000, 4_200
 """Places of words after which the search from the beginning, and from the end, stops. Ordinary prose has fewer in all
 that is read closely."""
 _AT_ONCE = 8_192

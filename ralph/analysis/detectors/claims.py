@@ -90,7 +90,6 @@ def detect_keywords(reply: Reply) -> Iterable[Signal]:
 
 _LOOKED_AT = 40  # words that are examined, from the beginning and as many from the end
 _TITLES = 3
-_MARKS = " \t*_!.)-–—✅✓✔🎉☑️"
 _SHORT = 40  # characters of a reply that may be one word and nothing else
 _PROMISE = 120  # characters at the end of a reply in which a promise stands
 _PROMISED = pattern(r"\s{0,20}<promise>([^<\n]{1,40})</promise>[ \t]*(?:\n|\Z)")
@@ -129,7 +128,7 @@ def _claim(hit: Hit, weight: int, why: str) -> Signal:
 def relevant_hits(reply: Reply, hits: Iterable[Hit]) -> Sequence[Hit]:
     """Return the hits after the last announcement in order, or the first and the last of many."""
     ordered = sorted(hits, key=_BEGIN)
-    if begin := Objections.of(reply).start:
+    if ordered and (begin := Objections.of(reply).start):
         ordered = [hit for hit in ordered if hit.start >= begin]
     return ends_of(ordered, _LOOKED_AT)
 
@@ -213,13 +212,10 @@ def _nothing_left(reply: Reply) -> Iterator[Signal]:
 
 
 def _titles(reply: Reply) -> Iterator[Signal]:
-    """Yield the keywords with which the first headings end."""
+    """Yield the last keywords of the first headings, if these name what is done."""
     scope, prose, objections = reply.scope, reply.reading.prose, Objections.of(reply)
     for heading in reply.reading.headings[:_TITLES]:
         for hit in scope.within("keyword", heading)[-1:]:
-            success = scope.after("outright", hit, 0)
-            if prose[success.end if success else hit.end : heading[1]].strip(_MARKS):
-                continue
             about = scope.within("goal", (heading[0], hit.start)) or IDENTIFIER.search(prose, heading[0], hit.start)
             if about and not objections.against(hit):
                 yield _claim(hit, HIGH, "A heading says so.")

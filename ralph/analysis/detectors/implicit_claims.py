@@ -50,11 +50,6 @@ _PAST = pattern(
 )
 # A sentence with one of these does not report finished work.
 _NOT_PLAIN: tuple[Role, ...] = ("ongoing", "verified", "recap", "contrast", "unable", "lack", "fault")
-_ANY_NOT_PLAIN: frozenset[Role] = frozenset(_NOT_PLAIN)
-# These may follow a colon, as proof of what precedes it: "All is typed: mypy finds 0 errors".
-_PROOFS: frozenset[Role] = frozenset({"verified", "fault"})
-# The clause up to a colon that says how things are.
-_STATE_CLAUSE = pattern(r"[^:;\n]{0,120}\b(?:is|are|has|have|can|ist|sind|hat|está|están|tiene)\b[^:;\n]{0,120}[:;]\s")
 # These words of the future may also stand in a sentence about the present.
 _WITHOUT_TIME = frozenset((
     *("once", "when", "if", "until", "till", "unless", "before", "after", "whether", "as soon as", "can be"),
@@ -108,10 +103,8 @@ class _Opening:
             return None
         if any(hit.name not in _OR_HABITUAL for hit in scope.within("future", span)[:_LOOKED_AT]):
             return None
-        if scope.has(_ANY_NOT_PLAIN):
-            saying = self._state_clause(span)
-            if any(scope.within(role, saying if role in _PROOFS else span) for role in _NOT_PLAIN):
-                return None
+        if scope.any_within(_NOT_PLAIN, span):
+            return None
         if scope.within("regarded", (self.begin, self.begin + _BARE)):
             return None
         if any(is_check_verdict(self._reply, hit) for hit in self._within("passes", span)):
@@ -121,12 +114,6 @@ class _Opening:
             return None
         whole, wanted = Hit("opening", *span), bool(scope.within("wanted", span))
         return None if self._objections.against(whole, echoes=wanted) else whole
-
-    def _state_clause(self, span: Span) -> Span:
-        """Return the part of a sentence that says how things are: up to the colon before its proof."""
-        proofs = self._scope.within("verified", span)
-        clause = _STATE_CLAUSE.match(self._prose, *span) if proofs else None
-        return clause.span() if clause and clause.end() <= proofs[0].start else span
 
     @property
     def sentence(self) -> Span:
@@ -208,7 +195,6 @@ _KNOWN = pattern(r"\b(?:the|el|los|las|der|das|und)\b|[\u3400-\u9fff]{2}")
 _TO_COME = (" next", " tomorrow", " mañana", " als nächstes", " morgen")
 # Before "cannot" and "would" these make things the subject, not the agent.
 _THAT = pattern(r"\b(?:which|that|so that \w{1,12}) \Z")
-_UP_TO_NOW = frozenset({"so far", "bisher"})  # leaves something open even if negated: "nothing so far"
 # The last sentence of finished work has none of these.
 _THOUGH = frozenset({"though", "however", "unfortunately", "allerdings", "jedoch", "leider"})
 # After "still" these say that something is as it was.
@@ -399,8 +385,6 @@ class _Account:
     def _is_doubt(self, hit: Hit) -> bool:
         """Return True if a word says that something is open, except in a description of what the work does."""
         if hit.name in _STANDING and not (hit.name == "still" and _AS_BEFORE.match(self._prose, hit.end)):
-            return False
-        if (hit.name not in _UP_TO_NOW and self._scope.negated(hit, 2)) or self._objections.is_described(hit):
             return False
         return not self._scope.within("beyond", self._objections.sentence(hit))
 

@@ -169,7 +169,6 @@ _ASIDE = pattern(
 )
 # beginnings of `_ASIDE`, which is tried only where one of them stands
 _ASIDES_BEGIN = (*_INTERJECTIONS, "that", "this is")
-_BARE = pattern(r"\w+[.!]*")
 _BOX = pattern(r"(?:[-*+]|\d{1,3}[.)])\s\[[ x]\]")
 # What precedes a word that something is marked with: "set to done", "marked as done and complete".
 _MARKED = pattern(r"(?:\b(?:as|to|into)|[=]|->|→)[\s*_]{1,3}(?:[a-z]{1,12}[\s*_]{1,3}(?:and|or)[\s*_]{1,3})?\Z")
@@ -293,7 +292,7 @@ class Objections:
         named = self.task.given and self.task.is_named(text)
         part = self._named_part(span, named=named) if self._pieces else ""
         counts = has_digit(text) or any(map(text.__contains__, _FIRSTS))
-        found = self._sentences[span] = text, self._misplaced(text.strip(), span[0]), part, counts, named
+        found = self._sentences[span] = text, _misplaced(text.strip()), part, counts, named
         return found
 
     def _condition(self, hit: Hit, begin: int) -> Hit | None:
@@ -329,23 +328,6 @@ class Objections:
             return _COPULA.search(self._prose, max(begin, hit.start - _LABEL), hit.start) is None
         found = self.scope.within("described", (begin, hit.start))
         return bool(found) and found[-1].start > begin
-
-    def _misplaced(self, sentence: str, begin: int) -> str:
-        """Return the objection that the shape of a sentence makes against its words."""
-        if sentence.endswith(("?", "？")):
-            return "It is a question."
-        if (sentence.startswith(_ASIDES_BEGIN) and _ASIDE.fullmatch(sentence)) or self._continues_aside(
-            sentence, begin
-        ):
-            return "It is an aside, not a report of work."
-        return "It is in a checklist, whose boxes are counted separately." if _BOX.match(sentence) else ""
-
-    def _continues_aside(self, sentence: str, begin: int) -> bool:
-        """Return True if a bare word follows an aside: "Yep, done! Finished!"."""
-        if not begin or " " in sentence or not _BARE.fullmatch(sentence):
-            return False
-        first, _ = self.scope.reading.sentence(begin - 1)
-        return _ASIDE.fullmatch(self._prose[max(first, begin - _NEAR) : begin].strip()) is not None
 
     def partial(self, hit: Hit, span: Span) -> str:
         """Return the objection that it is said of a part of its sentence; a part that the task names is the whole."""
@@ -386,6 +368,15 @@ class Objections:
     def _preparation(self, hit: Hit) -> Hit | None:
         """Return the word for preparations: "The analysis is complete"."""
         return self.scope.before("preparation", hit, 3) or self.scope.after("preparation", hit, 1)
+
+
+def _misplaced(sentence: str) -> str:
+    """Return the objection that the shape of a sentence makes against its words."""
+    if sentence.endswith(("?", "？")):
+        return "It is a question."
+    if sentence.startswith(_ASIDES_BEGIN) and _ASIDE.fullmatch(sentence):
+        return "It is an aside, not a report of work."
+    return "It is in a checklist, whose boxes are counted separately." if _BOX.match(sentence) else ""
 
 
 _COMMAND = pattern(r"\b(?:build|tests?|lint|tsc|checks?|compile|make|pytest|vet|clippy|mypy|ruff|eslint|verify)\b")

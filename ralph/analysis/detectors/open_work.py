@@ -65,11 +65,6 @@ _GOES_ON = pattern(
     r"(?: yet)?,? (?:is|are|give|gives|get|gets|will be|use|uses|fall|falls"
     r"|raise|raises|return|returns|show|see|keep|stay)\b"
 )
-# After "the two that remain" these say that they are no work.
-_STEMS = pattern(
-    r"[\s*_]{1,3}(?:(?:all|both) )?(?:comes?|stems?) from\b"
-    r"|[\s*_]{1,3}(?:are|is) (?:all |both )?(?:false|accepted|harmless|intended|intentional|by design|generated)\b"
-)
 _FINDING = ("found", "turn", "show", "it seems", "noticed", "saw", "means")
 # The end of a denial without an object: "found that it hasn't.".
 _CLOSED = pattern(r"(?: (?:there|done|complete|finished|yet|so|all|true|the case)){0,3}[\s*_]{0,3}(?:[.,;:!)—–]|\Z)")
@@ -222,8 +217,6 @@ class _OpenWork:
             if needless or not _OTHERS.match(self._prose, begin):
                 return False
         subject = self._prose[begin : hit.start]
-        if subject.endswith("that ") and _STEMS.match(self._prose, hit.end):
-            return False
         return ", which" not in subject and _SOME.match(subject) is not None
 
     def _pending(self) -> Iterator[Span]:

@@ -19,13 +19,14 @@ from ralph.analysis.detectors.activity import announcement_end
 from ralph.analysis.detectors.claims import relevant_hits
 from ralph.analysis.detectors.objections import NUMBERS, ORDINALS, Objections, number_of
 from ralph.analysis.result import AGAINST, Reply, Signal
-from ralph.analysis.text import Span
+from ralph.analysis.text import Span, has_digit
 from ralph.analysis.vocabulary import Scope
 from ralph.system.text import pattern
 from ralph.types.plan import TaskPlan, parse_plan
 
 __all__ = ["detect_boxes", "detect_percentages", "detect_shares"]
 
+_CHECKLIST = 40_000  # characters at the end of a reply in which its checklist stands
 _BOXES = ("[ ]", "[x]", "[X]")
 # After an open box these say that it will stay open.
 _SETTLED = pattern(
@@ -40,7 +41,7 @@ def detect_boxes(reply: Reply) -> Iterable[Signal]:
     plan = reply.context.plan
     if plan is not None:
         yield _box_signal("plan_boxes", plan, "the plan")
-    text = reply.reading.unfenced
+    text = reply.reading.unfenced[-_CHECKLIST:]
     if "[" not in text or not any(map(text.__contains__, _BOXES)):
         return
     boxes = parse_plan(text)
@@ -158,12 +159,15 @@ def _shares(reply: Reply) -> Iterator[Span]:
 def _beside_words(reply: Reply) -> Iterator[Span]:
     """Yield numbers beside words of progress, of what is left, and of what is done."""
     scope, prose, begin = reply.scope, reply.reading.prose, announcement_end(reply)
-    for hit in scope.within("progress", (begin, len(prose)))[:_LOOKED_AT]:
+    numbered = has_digit(prose)
+    for hit in scope.within("progress", (begin, len(prose)))[:_LOOKED_AT] if numbered else ():
         shares = _OUT_OF.findall(prose, hit.end, Objections.of(reply).sentence(hit)[1])
         if shares and any(int(part) < int(whole) for part, whole in shares):
             yield hit.start, hit.end
     ahead = [hit for hit in scope.of("open") if hit.name in _BEFORE_LEFT]
     done = scope.of("finished") if "%" in prose or "percent" in prose else ()
+    if not (ahead or done):
+        return
     for hit in (*relevant_hits(reply, ahead), *relevant_hits(reply, done)):
         before = _BEFORE_LEFT.get(hit.name, _PERCENT)
         first = max(begin, hit.start - _BACK)
@@ -178,7 +182,7 @@ def _beside_words(reply: Reply) -> Iterator[Span]:
 def _fractions(reply: Reply) -> Iterator[Span]:
     """Yield fractions of things at the beginning of a clause."""
     prose = reply.reading.prose
-    for hit in relevant_hits(reply, reply.scope.of("fraction")):
+    for hit in relevant_hits(reply, reply.scope.of("fraction")) if "fraction" in reply.scope.hits else ():
         start, end = Objections.of(reply).sentence(hit)
         clause = max(start, prose.rfind(",", start, hit.start) + 1, prose.rfind(";", start, hit.start) + 1)
         if (found := _FRACTION.match(prose, clause)) and not reply.scope.within("optional", (start, end)):
@@ -188,7 +192,8 @@ def _fractions(reply: Reply) -> Iterator[Span]:
 def _shares_of_task(reply: Reply) -> Iterator[Span]:
     """Yield less than the number that the task names, or in Chinese than the reply itself names."""
     task, prose = Objections.of(reply).task, reply.reading.prose
-    begin = len(prose) - len(prose[announcement_end(reply) :].lstrip())
+    begin = announcement_end(reply)
+    begin += len(prose[begin : begin + _FIRST]) - len(prose[begin : begin + _FIRST].lstrip())
     if task.item_count and not task.covers_all_items(prose[begin:]):
         yield from _shares_of_count(prose, begin, task.item_count, task.item_noun)
     if not prose.isascii():
@@ -224,7 +229,7 @@ def _some_of_several(reply: Reply, begin: int) -> Iterator[Span]:
 def _shares_of_number(reply: Reply) -> Iterator[Span]:
     """Yield "212 of the 240 programs" in the opening, which is about the whole."""
     prose = reply.reading.prose
-    begin = len(prose) - len(prose[announcement_end(reply) :].lstrip())
+    begin = announcement_end(reply)
     opening = prose[begin : begin + _FIRST]
     if not any(of in opening and number.search(opening) for of, number in _OF_A_NUMBER.items()):
         return

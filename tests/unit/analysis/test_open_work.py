@@ -240,7 +240,6 @@ def test_a_part_is_not_the_task_unless_it_is_the_last() -> None:
         "Two warnings remain in the vendored parser, which have always been there.",
         "Issue 91 came in meanwhile; it isn't on the list, and I haven't looked at it.",
         "The reader is started on demand.",
-        "The two hints that remain come from the generator.",
         "No key is missing, says the linter.",
     ],
 )
