@@ -4,6 +4,7 @@ import os
 from collections import deque
 from collections.abc import AsyncGenerator, Iterable
 from contextlib import asynccontextmanager, suppress
+from itertools import chain, islice
 from pathlib import Path
 from time import monotonic
 from typing import Literal, NamedTuple
@@ -23,6 +24,7 @@ from ralph.workspace.users_work import UsersWork
 NESTED = 16
 
 _CLEAN = "clean"
+_SUBMODULES = 50
 _FEW = 20
 _MANY = 1000
 _MOMENT = 1.0
@@ -345,9 +347,13 @@ class GitWorkspace(PlainWorkspace):
 
 def _gits_own(path: Path, repository: Repository) -> list[Path]:
     """Return the parts of a repository that git executes, or that choose what it executes."""
-    shared = [repository.common / name for name in ("hooks", "config", "info")]
-    leads = [path / ".git"] if (path / ".git").is_file() else []  # in a worktree
-    return [*shared, repository.git_dir / "config.worktree", *leads]
+    heads = chain.from_iterable(
+        (repository.common / "modules").glob(f"{depth}HEAD") for depth in ("*/", "*/*/", "*/*/*/")
+    )
+    submodules = (head.parent for head in islice(heads, _SUBMODULES))
+    folders = dict.fromkeys((repository.common, repository.git_dir, *submodules))
+    names = ("hooks", "config", "config.worktree", "info", "commondir", "gitdir")
+    return [path / ".git", *(folder / name for folder in folders for name in names)]
 
 
 def _inside(repository: Repository, base: bytes, found: Iterable[bytes]) -> list[bytes]:

@@ -204,6 +204,8 @@ class Protection:
 
     def _paths(self) -> Iterator[str]:
         for own in (*self._own, self._workspace / "ralph.toml", Path(self._project), *self.also):
+            if own.name == ".git" and _is_folder(str(own)):  # only what takes its place matters
+                continue
             yield from (path for path in _below(str(own)) if path not in self._but)
         top = f"{self._workspace}/"
         for start in sorted({_start(pattern) for pattern in self._patterns if not pattern.startswith("!")}):

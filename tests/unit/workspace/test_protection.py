@@ -59,6 +59,20 @@ async def test_hooks_settings_and_excludes_are_given_back(repo: Repository, work
     assert await workspace.restore_protected("run-1") == RestoredPaths()
 
 
+@pytest.mark.usefixtures("submodule")
+async def test_what_leads_git_elsewhere_is_taken_away(repo: Repository, workspace: Workspace) -> None:
+    await workspace.guard("run-1")
+    repo.write(".git/commondir", "../../evil\n")
+    repo.git("config", "--file", ".git/modules/sub/config", "core.fsmonitor", "evil")
+    repo.write(".git/modules/sub/hooks/pre-commit", "#!/bin/sh\n")
+    restored = await workspace.restore_protected("run-1")
+    assert restored.restored == (".git/commondir", ".git/modules/sub/config", ".git/modules/sub/hooks/pre-commit")
+    (repo.path / ".git").rename(repo.path / "moved")
+    (repo.path / ".git").symlink_to("moved")
+    assert ".git" in (await workspace.restore_protected("run-1")).restored
+    assert not (repo.path / ".git").is_symlink()
+
+
 async def test_head_index_and_objects_are_the_agents(repo: Repository, workspace: Workspace) -> None:
     await workspace.guard("run-1")
     repo.git("checkout", "-q", "-b", "other")
