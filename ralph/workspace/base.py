@@ -22,7 +22,7 @@ from ralph.workspace.file_index import FileIndex
 from ralph.workspace.lock import WorkspaceLock
 from ralph.workspace.protection import Protection, RestoredPaths
 from ralph.workspace.repository import display_path
-from ralph.workspace.scan import ContentHashes, Noise, ScanProgress, check_cancelled, reporting_progress
+from ralph.workspace.scan import ContentHashes, Noise, ScanProgress, check_cancelled, in_thread, reporting_progress
 
 FILES_NAMED = 200
 FILES = 20_000
@@ -187,7 +187,7 @@ class Workspace:
         if self.protection is None:
             return ""
         try:
-            await anyio.to_thread.run_sync(self.protection.remember, run_id)
+            await in_thread(self.protection.many, self.protection.remember, run_id)
         except OSError as error:
             return f"The protected paths could not be recorded: {error.strerror or error}."
         if self._guarded:
@@ -210,7 +210,7 @@ class Workspace:
         """
         if self.protection is None:
             return RestoredPaths()
-        return await anyio.to_thread.run_sync(partial(self.protection.restore, run_id, until=until))
+        return await in_thread(self.protection.many, partial(self.protection.restore, run_id, until=until))
 
     async def forget(self, run_id: str) -> None:
         """Delete a run's checkpoints."""

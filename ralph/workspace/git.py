@@ -25,7 +25,7 @@ NESTED = 16
 
 _CLEAN = "clean"
 _SUBMODULES = 50
-_FEW = 20
+_FEW = 100
 _MANY = 1000
 _MOMENT = 1.0
 """Seconds for which a look at the files is still one at the present files."""

@@ -30,6 +30,7 @@ LARGEST = 4 * 1024 * 1024
 MOST = 32 * 1024 * 1024
 ENTRIES = 20_000
 _NAMED = 100
+_FEW = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +107,11 @@ class Protection:
         self._memory = memory
         self._kept: dict[str, _Kept] = {}
         self._written = ""
+
+    @property
+    def many(self) -> bool:
+        """True if looking at the paths takes long, or may: it is not known yet how many they are."""
+        return bool(self._patterns) or not 0 < len(self._kept) <= _FEW
 
     def remember(self, run_id: str) -> None:
         """Record the present state of the protected paths. Raises `OSError` if that cannot be written."""

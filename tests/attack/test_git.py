@@ -11,7 +11,7 @@ import threading
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import anyio
 import pytest
@@ -20,9 +20,10 @@ from ralph.executors.base import Turn
 from ralph.loop.runner import Runner
 from ralph.prompt import Prompt
 from ralph.store import MemoryStore
+from ralph.system.process import Finished
 from ralph.testing import Repository, ScriptedExecutor, own_environment, run_ralph
 from ralph.types.output import Output
-from ralph.workspace import Workspace, open_workspace
+from ralph.workspace import Workspace, gate, open_workspace
 from ralph.workspace.worktree import make_worktree
 from ralph_github.observer import branch_of
 
@@ -486,3 +487,42 @@ async def test_a_pipe_in_the_place_of_a_file_of_git_does_not_hold_ralph_up(templ
         with anyio.fail_after(20):
             made = await workspace.checkpoint("run-1", 1, "after", seen=await workspace.snapshot())
         assert made.commit, made.problem
+
+
+@pytest.mark.skipif(shutil.which("bwrap") is None, reason="there is no bubblewrap")
+async def test_with_the_sandbox_on_git_is_in_one(
+    template: Path, tmp_path: Path, program: str, canary: Canary, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    repo, started = copied(template, tmp_path), list[list[str]]()
+    edit(repo, "edited\n")
+    run = gate.run
+
+    async def seen(argv: list[str], **how: Any) -> Finished:
+        started.append(argv)
+        return await run(argv, **how)
+
+    monkeypatch.setattr(gate, "run", seen)
+
+    def act() -> None:
+        plant_together(repo, program)
+        (repo.path / ".gitattributes").unlink()  # a commit would be refused
+        edit(repo, "the agent's\n")
+        canary.hush()
+
+    workspace = open_workspace(repo.path, state_dir=tmp_path / "state", confined=True)
+    first = await workspace.checkpoint("run-1", 1, "before", seen=await workspace.snapshot())
+    act()
+    made = await workspace.checkpoint("run-1", 1, "after", seen=await workspace.snapshot())
+    assert "the agent's" in await workspace.difference(str(first.commit), made.commit)
+    assert (await workspace.commit(str(first.commit), "work")).commit == repo.git("rev-parse", "HEAD")
+    await workspace.restore(str(first.commit))
+    assert (repo.path / "a.txt").read_text() == "edited\n"
+    assert not canary.sang()
+    assert {argv[0] for argv in started} == {"bwrap"}
+    assert all("--unshare-all" in argv for argv in started)
+    writes = [argv for argv in started if str(repo.path / ".git") in _writable(argv)]
+    assert all({"commit", "update-index", "read-tree", "rev-parse"} & set(argv) for argv in writes)
+
+
+def _writable(argv: list[str]) -> list[str]:
+    return [argv[at + 1] for at, word in enumerate(argv) if word == "--bind-try"]
