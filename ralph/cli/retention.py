@@ -7,7 +7,7 @@ import os
 import re
 import sqlite3
 from collections.abc import Callable, Sequence
-from contextlib import closing, suppress
+from contextlib import ExitStack, closing, suppress
 from itertools import filterfalse
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -68,17 +68,16 @@ async def _forget(store: "Store", run: "RunRecord") -> bool:
     """Remove the checkpoints and the transcript of a finished run; return False if that is not possible now."""
     if run.state != "finished" or run.forgotten or is_alive(run) or await store.leased(run.id):
         return False
-    lock = WorkspaceLock(Path(run.workspace)) if run.workspace else None
     try:
-        if lock is not None:
-            lock.acquire(run.id)  # cleaning up must not meet a checkpoint that is being made in that folder
-        await forget_checkpoints(run)
-        await store.forget_transcript(run.id)
+        with ExitStack() as locks:
+            for folder in filter(None, (run.workspace, run.origin)):
+                lock = WorkspaceLock(Path(folder))
+                lock.acquire(run.id)  # cleaning up must not meet a checkpoint that is being made in that folder
+                locks.callback(lock.release)
+            await forget_checkpoints(run)
+            await store.forget_transcript(run.id)
     except RalphError:
         return False
-    finally:
-        if lock is not None:
-            lock.release()
     return True
 
 
