@@ -2,8 +2,9 @@
 
 The first argument names a folder of labelled data, as `analysis_quality.py` reads it; the project's own labelled cases
 (`tests/unit/analysis/cases`) are judged beside it. Prints a table: each part, its lines of code, and for each question
-how many rows are right with it alone (+), right without it alone (−), and different but neither (~). For the replay
-it is the number of passes that are decided differently. A part whose row is empty changes nothing on this data.
+how many rows are right only with it (+), right only without it (−), and wrong either way, but otherwise (~). For the
+replay these are passes that are not made because of it, that are made because of it, and that are decided otherwise. A
+part with an empty row changes no answer on this data.
 
 - `ablation.py FOLDER`: the detectors.
 - `ablation.py FOLDER --functions [MODULE …]`: every function of the analysis, or of the modules, such as `stuck`. A
@@ -71,7 +72,34 @@ def without(index: int, kind: str, names: list[str], folder: Path) -> Answers:
 def detectors(_: list[str]) -> Iterator[Part]:
     for detector in DETECTORS:
         assert isinstance(detector, FunctionType)
-        yield Part(detector.__name__, lines_of(detector), lambda each=detector: silence(each, ()))
+        lines = sum(map(lines_of, reached(detector)))
+        yield Part(detector.__name__, lines, lambda each=detector: silence(each, ()))
+
+
+def reached(detector: FunctionType) -> set[Any]:
+    """The functions and classes of its own module that a detector uses, itself included."""
+    module = detector.__globals__
+    found: set[Any] = set()
+    ahead: list[Any] = [detector]
+    while ahead:
+        part = ahead.pop()
+        if part in found or getattr(part, "__module__", "") != detector.__module__:
+            continue
+        found.add(part)
+        bodies = functions_in(part) if inspect.isclass(part) else (part,)
+        names = {name for body in bodies for code in codes_of(body.__code__) for name in code.co_names}
+        ahead += [
+            module[name] for name in names if inspect.isclass(module.get(name)) or inspect.isfunction(module.get(name))
+        ]
+    return found
+
+
+def codes_of(code: CodeType) -> Iterator[CodeType]:
+    """A function's code, and that of the expressions and functions within it."""
+    yield code
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from codes_of(constant)
 
 
 def functions(modules: list[str]) -> Iterator[Part]:
@@ -88,13 +116,17 @@ def functions(modules: list[str]) -> Iterator[Part]:
 
 
 def functions_of(module: Any) -> Iterator[FunctionType]:
-    owners = [module, *(each for each in vars(module).values() if inspect.isclass(each))]
-    for owner in owners:
-        for found in list(vars(owner).values()):
-            value = found.func if isinstance(found, cached_property) else found
-            value = value.fget if isinstance(value, property) else inspect.unwrap(getattr(value, "__func__", value))
-            if isinstance(value, FunctionType) and value.__module__ == module.__name__:
-                yield value
+    for owner in (module, *(each for each in vars(module).values() if inspect.isclass(each))):
+        yield from (found for found in functions_in(owner) if found.__module__ == module.__name__)
+
+
+def functions_in(owner: Any) -> Iterator[FunctionType]:
+    """The functions of a module, or the methods and properties of a class."""
+    for found in list(vars(owner).values()):
+        value = found.func if isinstance(found, cached_property) else found
+        value = value.fget if isinstance(value, property) else inspect.unwrap(getattr(value, "__func__", value))
+        if isinstance(value, FunctionType):
+            yield value
 
 
 def empty_value(annotation: str, function: FunctionType) -> object:
@@ -120,8 +152,8 @@ def returning(code: CodeType, value: object) -> CodeType:
     return code.replace(co_consts=(value,))
 
 
-def lines_of(function: FunctionType) -> int:
-    return len(inspect.getsourcelines(function)[0])
+def lines_of(part: Any) -> int:
+    return len(inspect.getsourcelines(part)[0])
 
 
 def roles(names: list[str]) -> Iterator[Part]:
