@@ -80,7 +80,7 @@ class SqlStore(Store):
                     closing.result()
         finally:
             self._database.interrupt()
-            thread.shutdown(wait=self._database.immediate)  # else it may still connect, for some seconds
+            thread.shutdown(wait=self._database.immediate, cancel_futures=True)  # it may still connect for seconds
 
     async def create(self, run: RunRecord, events: Sequence[Event] = (), *, owner: str = "") -> None:
         with _telling_that_it_is_unusable():
