@@ -9,8 +9,9 @@ import anyio
 import psutil
 import pytest
 
-from ralph.executors import PermissionPolicy, Timeouts, Turn
+from ralph.executors import Confinement, PermissionPolicy, Timeouts, Turn
 from ralph.prompt import Prompt
+from ralph.system.sandbox import Sandbox
 from ralph.testing import Call, Fail, Hang, ModelRequest, ModelServer, Say, Shell, Step, WriteFile
 from ralph.types.output import Answered, Output, TimedOut
 from ralph_acp import AGENTS, AcpExecutor
@@ -60,6 +61,18 @@ async def test_copilot_works_and_goes_on_with_its_session(copilot: Path, workspa
     assert [(call.name, call.success) for call in first.tool_calls] == [("edit", True), ("execute", True)]
     assert (second.text, second.session_id, went_on) == ("Two.", first.session_id, True)
     assert 0 < (second.usage.tokens or 0) < 0.7 * (first.usage.tokens or 0)
+
+
+@pytest.mark.long
+async def test_copilot_works_within_a_sandbox(copilot: Path, workspace: Path, tmp_path: Path):
+    outside = tmp_path / "outside"
+    confinement = Confinement(sandbox=Sandbox(kind="bwrap"), workspace=workspace)
+    options: dict[str, Any] = {"confinement": confinement, "permissions": PermissionPolicy(mode="approve-all")}
+    script = for_the_turn(Shell(f"echo x > {outside}; echo x > inside"), Say("Done."))
+    async with ModelServer(script) as server, copilot_at(copilot, server, **options) as executor:
+        output = await turned(executor, workspace)
+    assert output.outcome == Answered(), output.diagnostics
+    assert (outside.exists(), (workspace / "inside").exists()) == (False, True)
 
 
 @pytest.mark.long
