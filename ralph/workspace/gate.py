@@ -9,7 +9,6 @@ objects. Settings of the machine and of the user are off, as are fetching, promp
 
 import os
 import subprocess
-import tempfile
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -32,13 +31,14 @@ Confine = Callable[[Sequence[str], Sequence[Path]], list[str]]
 
 def in_sandbox(argv: Sequence[str], writable: Sequence[Path], *, readable: Sequence[Path] = ()) -> list[str]:
     """Return the command line of git in bubblewrap: without network and home, only `writable` may be written."""
-    hidden = {place.resolve() for place in (Path.home(), Path(tempfile.gettempdir()), Path("/run")) if place.is_dir()}
-    places = [("--tmpfs", str(place)) for place in sorted(hidden - {Path("/")})]
+    from ralph.system.bubblewrap import hidden
+
     seen = [Path(argv[0]), *map(Path, filter(None, [os.environ.get("GIT_EXEC_PATH")])), *readable]
-    places += [("--ro-bind-try", str(place), str(place)) for place in seen]
+    places = [("--ro-bind-try", str(place), str(place)) for place in seen]
     places += [("--bind-try", str(place), str(place)) for place in writable]
     apart = ("--unshare-all", "--die-with-parent", "--new-session", "--cap-drop", "ALL", "--ro-bind", "/", "/")
-    return ["bwrap", *apart, "--dev", "/dev", "--proc", "/proc", *chain.from_iterable(places), "--", *argv]
+    own = ("--dev", "/dev", "--proc", "/proc", *hidden())
+    return [find_program("bwrap") or "bwrap", *apart, *own, *chain.from_iterable(places), "--", *argv]
 
 
 _NOW = 60.0
