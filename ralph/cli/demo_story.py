@@ -14,6 +14,7 @@ from ralph.records.record import RunRecord
 from ralph.testing.steps import Cut, EditFile, Fail, Say, Step
 from ralph.testing.wire import ModelRequest
 from ralph.types.output import Failed
+from ralph.workspace.gate import environment, git_program
 
 TASK = "Make the tests pass: fix `mean` and `median` in stats.py, one at a time, and keep @fix_plan.md up to date."
 
@@ -57,7 +58,8 @@ def make_repository(folder: Path) -> None:
         (folder / name).write_text(text, encoding="utf-8")
     identity = ("-c", "user.name=Ralph demo", "-c", "user.email=demo@localhost", "-c", "commit.gpgsign=false")
     for words in (("init", "--quiet"), ("add", "--all"), ("commit", "--quiet", "--message", "Two bugs")):
-        subprocess.run(("git", *identity, *words), cwd=folder, check=True, capture_output=True)
+        argv = (git_program() or "git", *identity, *words)
+        subprocess.run(argv, cwd=folder, env=environment(), check=True, capture_output=True)
 
 
 def _status_report(text: str, *, done: bool, reason: str) -> Say:

@@ -275,7 +275,8 @@ def make_view(folder: Path, common: Path, settings: Mapping[str, str], excluded:
         link, target = folder / name, str(common / name)
         if not link.is_symlink() or os.readlink(link) != target:  # noqa: PTH115
             link.unlink(missing_ok=True)
-            link.symlink_to(target)
+            with suppress(FileExistsError):  # another process of Ralph was faster
+                link.symlink_to(target)
     return folder
 
 

@@ -159,7 +159,8 @@ class Protection:
             there = now.get(path)
             late = until is not None and _changed_at(path) > until
             done = not late and self._restore_path(Path(path), before.get(path), there, aside)
-            (restored if done else left).append(self._called(path))
+            if done or there is not None or os.path.lexists(os.path.dirname(path)):  # noqa: PTH120  many paths
+                (restored if done else left).append(self._called(path))
         return RestoredPaths(tuple(restored[:_NAMED]), aside if aside.exists() else None, tuple(left[:_NAMED]))
 
     def _differs(self, path: str, before: _Kept | None, now: _Kept | None) -> bool:

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import time
 from base64 import b64decode
 from pathlib import Path
@@ -71,6 +72,12 @@ async def test_what_leads_git_elsewhere_is_taken_away(repo: Repository, workspac
     (repo.path / ".git").symlink_to("moved")
     assert ".git" in (await workspace.restore_protected("run-1")).restored
     assert not (repo.path / ".git").is_symlink()
+
+
+async def test_without_a_repository_nothing_of_it_is_left_to_protect(repo: Repository, workspace: Workspace) -> None:
+    await workspace.guard("run-1")
+    shutil.rmtree(repo.path / ".git")
+    assert await workspace.restore_protected("run-1") == RestoredPaths()
 
 
 async def test_head_index_and_objects_are_the_agents(repo: Repository, workspace: Workspace) -> None:
