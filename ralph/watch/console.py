@@ -16,4 +16,6 @@ class VisibleConsole(Console):
             if control:
                 yield Segment(text, style, control)
             else:
-                yield Segment(visible(text), style.update_link(None) if style and style.link else style)
+                yield Segment(
+                    visible(text).replace("\r", ""), style.update_link(None) if style and style.link else style
+                )
