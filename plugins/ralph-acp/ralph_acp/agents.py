@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 
 from ralph.errors import ExecutorUnavailableError
 from ralph.executors import NO_KEY, find_program
-from ralph.executors.copilot.base import HOSTS
 from ralph.system.files import read_regular
 
 if TYPE_CHECKING:
@@ -52,7 +51,6 @@ class Agent:
         program: what is looked for on PATH.
         arguments: what puts it into its ACP mode.
         install: how the user installs it.
-        hosts: those of its own provider, which a sandbox lets it reach.
         logins: the variables that it may need to log in, passed on although they look secret.
         counts: whether the usage it reports is that of the turn, so that a limit on tokens can be kept.
         fails_silently: a turn without usage is one that failed, whatever it says.
@@ -63,7 +61,6 @@ class Agent:
     program: str = ""
     arguments: tuple[str, ...] = ()
     install: str = "Install it, or name the right program in plugins.acp.command."
-    hosts: tuple[str, ...] = ()
     logins: tuple[str, ...] = ()
     counts: bool = False
     fails_silently: bool = False
@@ -86,6 +83,10 @@ class Agent:
     def places(self) -> list[Path]:
         """Return the user's folders that the agent writes to; a sandbox has to open them."""
         return []
+
+    def hosts(self) -> Sequence[str]:
+        """Return the hosts of its own provider, which a sandbox lets it reach."""
+        return ()
 
     def retry_after(self, home: Path | None) -> float | None:
         """Return the wait that the provider asked for at the last rate limit, if the agent only logs it; in seconds."""
@@ -112,7 +113,6 @@ class Copilot(Agent):
     name = "Copilot"
     program = "copilot"
     arguments = ("--acp", "--no-auto-update")
-    hosts = HOSTS
     logins = ("COPILOT_GITHUB_TOKEN", "GH_TOKEN", "GITHUB_TOKEN")
     counts = True
     fails_silently = True
@@ -159,6 +159,11 @@ class Copilot(Agent):
 
     def places(self) -> list[Path]:
         return [Path.home() / ".copilot", Path.home() / ".cache" / "copilot"]
+
+    def hosts(self) -> Sequence[str]:
+        from ralph.executors import CopilotCLIExecutor
+
+        return CopilotCLIExecutor.hosts
 
     def retry_after(self, home: Path | None) -> float | None:
         try:
@@ -223,7 +228,6 @@ class Gemini(Agent):
     program = "gemini"
     arguments = ("--acp", "--skip-trust")
     install = "Install it with `npm install -g @google/gemini-cli`, or name the program in plugins.acp.command."
-    hosts = ("generativelanguage.googleapis.com", "cloudcode-pa.googleapis.com", "oauth2.googleapis.com")
     logins = ("GEMINI_API_KEY", "GOOGLE_API_KEY")
 
     def command(self, endpoint: Endpoint, home: Path | None, *, read_only: bool) -> list[str]:
@@ -235,6 +239,9 @@ class Gemini(Agent):
 
     def places(self) -> list[Path]:
         return [Path.home() / ".gemini"]
+
+    def hosts(self) -> Sequence[str]:
+        return ("generativelanguage.googleapis.com", "cloudcode-pa.googleapis.com", "oauth2.googleapis.com")
 
 
 AGENTS: Mapping[str, type[Agent]] = {"copilot": Copilot, "gemini": Gemini, "opencode": OpenCode}

@@ -106,7 +106,7 @@ class AcpExecutor(AgentExecutor):
         """Return the command line of the agent, within its bounds."""
         own = self.agent.command(self.endpoint, self.home, read_only=turn.read_only)
         argv = [*filled(self._command, self.endpoint), *own]
-        places, hosts = self.agent.places(), () if self.base_url else self.agent.hosts
+        places, hosts = self.agent.places(), () if self.base_url else self.agent.hosts()
         return self.confined(argv, turn.workspace, readable=places, hosts=hosts, read_only=turn.read_only)
 
     def environment(self, turn: Turn) -> dict[str, str]:
