@@ -301,8 +301,8 @@ async def test_a_user_that_may_not_make_the_schema_is_told_so(postgres_url):
 @pytest.mark.parametrize("when", ["before the question", "before the answer to a commit"])
 async def test_a_server_that_falls_silent_holds_no_one_up_and_doubles_nothing(wire, monkeypatch, when):
     """Behind a proxy that stops forwarding, every connection lives, and nothing ever comes."""
-    monkeypatch.setattr(ralph.store.sql, "_PATIENCE", 0.5)
     async with open_store(wire.url) as store:
+        monkeypatch.setattr(ralph.store.sql, "_PATIENCE", 0.5)
         await store.create(sample_run(), owner="me")
         second: dict[str, Any] = {"events": [sample_event(1)], "iteration": sample_iteration(1), "owner": "me"}
         if when == "before the question":
@@ -341,8 +341,7 @@ async def test_in_a_hurry_a_silent_server_is_given_up_at_once(wire):
 
 
 @pytest.mark.parametrize("ends", ["a signal", "the limit on its duration"])
-async def test_a_run_over_a_silent_server_says_so_and_ends_when_it_must(wire, tmp_path, monkeypatch, ends):
-    monkeypatch.setattr(ralph.store.sql, "_PATIENCE", 0.5)
+async def test_a_run_over_a_silent_server_says_so_and_ends_when_it_must(wire, tmp_path, ends):
     seen = SeenEvents()
 
     async def falls_silent(_prompt: Prompt, _turn: Turn) -> str:
