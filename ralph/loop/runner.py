@@ -280,7 +280,7 @@ class Runner:
         finally:
             if not ending.done():
                 if stop in self._stops:
-                    self._end(stop, "the reader of its events left")
+                    self._end("the reader of its events left", stop)
                 else:  # it has not begun
                     ending.cancel()
                 with anyio.CancelScope(shield=True):
@@ -347,18 +347,16 @@ class Runner:
         except RuntimeError:
             here = None
         if here is loop:
-            self._end_all(reason)
+            self._end(reason)
         else:
-            loop.call_soon_threadsafe(self._end_all, reason)
+            loop.call_soon_threadsafe(self._end, reason)
 
-    def _end_all(self, reason: str) -> None:
-        for stop in self._stops:
-            self._end(stop, reason)
-
-    def _end(self, stop: Stop, reason: str) -> None:
-        stop.ask(reason)
+    def _end(self, reason: str, *stops: Stop) -> None:
+        """End the runs with these stop signals; without any, all runs."""
+        for stop in stops or self._stops:
+            stop.ask(reason)
         for run in self._runs.values():
-            if run.stop is stop:
+            if run.stop in (stops or self._stops):
                 run.log.hurry()
 
     @property
@@ -397,10 +395,7 @@ class Runner:
                 self._cancelled = ""  # the next run is another one
 
     def _starting(self, stop: Stop, *readers: Hooks) -> Starting:
-        """Return the parts for the start of one run, with the readers of its events.
-
-        Another terminal or a reader may stop just one run, `cancel` ends all.
-        """
+        """Return the parts for the start of a run. A reader may stop this one alone; `cancel` ends all."""
         if self._cancelled:
             stop.ask(self._cancelled)
         self._stops.append(stop)
