@@ -325,6 +325,7 @@ async def test_a_server_that_falls_silent_holds_no_one_up_and_doubles_nothing(wi
 
 
 async def test_in_a_hurry_a_silent_server_is_given_up_at_once(wire):
+    began = time.monotonic()
     async with open_store(wire.url) as store, anyio.create_task_group() as tasks:
         await store.create(sample_run(), owner="me")
         wire.silent = True
