@@ -49,7 +49,7 @@ InWorktree = Annotated[
 ]
 Trust = Annotated[
     bool,
-    typer.Option("--trust", rich_help_panel=OTHER, help="Consent to what the workspace's own settings would run."),
+    typer.Option("--trust", rich_help_panel=OTHER, help="Consent to the workspace's own settings."),
 ]
 Force = Annotated[
     bool,

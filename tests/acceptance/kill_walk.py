@@ -3,6 +3,7 @@
 It reads orders from its standard input, one JSON object a line, does each in a process of its own that it forks off,
 several at once, and answers a line each: `{"id", "code", "said"}`. An order is `{"id", "mode", "point", "store",
 "folder"}`; with mode "run" a run is begun, with "resume" the one in the store goes on, with "look" it is looked at.
+With "after", the process kills itself that many seconds after the run has begun, wherever it is then.
 
 The run has two iterations, with an agent that is a process of its own and does not end by itself, a git workspace and
 a verifier that is a program. A point is before or after a call that Ralph makes on its store, executor, agent,
@@ -18,6 +19,7 @@ import os
 import signal
 import sys
 import tempfile
+import threading
 from collections import Counter
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import AsyncExitStack
@@ -67,7 +69,8 @@ whether or not that one still reads its last word."""
 class Points:
     """Counts the points that are come by, writes them down, and dies at one of them."""
 
-    def __init__(self, folder: Path, fatal: str) -> None:
+    def __init__(self, folder: Path, fatal: str, after: float | None = None) -> None:
+        self._after = after
         self._file = os.open(folder / "points", os.O_WRONLY | os.O_CREAT | os.O_APPEND)
         self._seen: Counter[str] = Counter()
         self._fatal = fatal
@@ -78,6 +81,8 @@ class Points:
         self._seen[key] += 1
         point = f"{key} #{self._seen[key]}"
         os.write(self._file, f"{point}\n".encode())
+        if self._after is not None and name == "store.create after":
+            threading.Timer(self._after, os.kill, (os.getpid(), signal.SIGKILL)).start()
         if point == self._fatal:
             os.kill(os.getpid(), signal.SIGKILL)
             signal.pause()
@@ -226,7 +231,7 @@ def runner(order: dict[str, Any], points: Points) -> Runner:
 
 
 async def work(order: dict[str, Any]) -> dict[str, Any]:
-    points = Points(Path(order["folder"]), order.get("point", ""))
+    points = Points(Path(order["folder"]), order.get("point", ""), order.get("after"))
     ralph.system.process._start = points.around("program", ralph.system.process._start)  # type: ignore[attr-defined]
     async with runner(order, points) as loop:
         if order["mode"] == "run":

@@ -9,6 +9,8 @@ import sys
 from collections import Counter
 from collections.abc import Generator, Mapping, Sequence
 from pathlib import Path
+from random import Random
+from time import monotonic
 from typing import Any, NamedTuple
 
 import pytest
@@ -17,9 +19,10 @@ CHILD = Path(__file__).with_name("kill_walk.py")
 FINISHED = "1 store.append[iteration_finished] after #1"
 IN_A_TURN = "2 agent.hears after #2"
 TAKEN_UP = "2 store.append[iteration_started] before #1"
+KILLS = 150
 LEAST = {"sqlite": 50, "postgres": 20}
 
-pytestmark = pytest.mark.timeout(600)
+pytestmark = pytest.mark.timeout(900)
 
 Said = dict[str, Any]
 
@@ -174,6 +177,35 @@ def test_a_kill_while_a_run_is_taken_up_loses_nothing_either(cases: Any, killer:
         assert end["code"] == 0, end
     for case, first, last in zip(walk, killed, killer.do([case.order("look") for case in walk]), strict=True):
         assert judged(case, first["said"], last["said"], looked[0])["lost"] == 0
+
+
+@pytest.mark.attack
+@pytest.mark.parametrize("cases", ["sqlite", "postgres"], indirect=True)
+def test_a_kill_at_a_random_moment_loses_nothing(
+    cases: Any, killer: Killer, capsys: pytest.CaptureFixture[str], request: pytest.FixtureRequest
+) -> None:
+    traced = cases(0)
+    killer.do([traced.order("look")])
+    began = monotonic()
+    killer.do([traced.order("run")])
+    took = monotonic() - began
+    [whole] = killer.do([traced.order("look")])
+    chance, walk = Random(14), [cases(number) for number in range(1, KILLS + 1)]
+    ends = killer.do([case.order("run", after=chance.uniform(0.0, took)) for case in walk])
+    looked = [answer["said"] for answer in killer.do([case.order("look") for case in walk])]
+    begun = [(case, said) for case, said in zip(walk, looked, strict=True) if said["run"]]
+    for end in killer.do([
+        case.order("resume", run=said["run"]) for case, said in begun if said["state"] != "finished"
+    ]):
+        assert (end["code"], end["said"].get("stop_reason")) == (0, "completed"), end
+    resumed = [answer["said"] for answer in killer.do([case.order("look") for case, _ in begun])]
+    sums: Counter[str] = Counter(killed=sum(end["code"] == -9 for end in ends), begun=len(begun))
+    for (case, before), after in zip(begun, resumed, strict=True):
+        sums += judged(case, before, after, whole["said"])
+    with capsys.disabled():
+        print(f"\nrandom kills on {request.node.callspec.params['cases']}: {dict(sums)}")
+    assert sums["killed"] > KILLS / 2
+    assert sums["lost"] == 0
 
 
 def distinct(points: Sequence[str]) -> list[str]:

@@ -304,6 +304,7 @@ def test_nothing_runs_outside_the_sandbox(walked: Walked) -> None:
     assert [sign for sign in walked.signs if here in sign] == []
 
 
+# Without a gitlink, .git/modules leads nowhere; test_git.py plants one.
 @pytest.mark.parametrize("name", [name for name in PLANTS if name.startswith(".git/") and "modules" not in name])
 def test_what_git_reads_is_as_before(walked: Walked, name: str) -> None:
     path = walked.place.workspace / name

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-pytestmark = pytest.mark.attack
+pytestmark = [pytest.mark.attack, pytest.mark.timeout(180)]
 
 NAMES = (
     *("git", "copilot", "npm", "node", "bwrap", "sh", "bash", "python3", "gh", "claude", "codex", "opencode", "check"),

@@ -96,3 +96,11 @@ def test_the_files_that_architecture_names_exist() -> None:
     named = set(re.findall(r"`((?:\w+/)*\w+(?:\.py|/))`", page)) - {"ralph/"}
     assert len(named) > 20
     assert [path for path in named if not (ROOT / "ralph" / path).exists()] == []
+
+
+def test_each_attack_has_a_promise_and_a_figure() -> None:
+    table = [row for row in rows("explanation/safety.md") if len(row) == 3 and "tests/" in row[1]]
+    named = {test for row in table for test in row[1].split(", ")}
+    assert [test for test in named if not (ROOT / test).is_file()] == []
+    assert {path.relative_to(ROOT).as_posix() for path in (ROOT / "tests/attack").glob("test_*.py")} <= named
+    assert [row for row in table if not re.search(r"\d", row[2])] == []
