@@ -12,7 +12,7 @@ import pytest
 
 from ralph.errors import WorkspaceError
 from ralph.testing import Repository
-from ralph.workspace import Workspace, open_workspace, scan
+from ralph.workspace import Workspace, file_index, open_workspace, scan
 
 
 def files(folder: Path) -> dict[str, tuple[int, bytes]]:
@@ -255,6 +255,31 @@ async def test_a_repository_that_is_gone_takes_no_checkpoint_with_it(
         assert "+the agent's" in await seen.difference(first, second)
     await open_workspace(repo.path, state_dir=tmp_path / "state").restore(first)
     assert (repo.path / "a.txt").read_text() == "a\n"
+
+
+@pytest.mark.parametrize("packs", ["copied", "linked", "neither"])
+async def test_packs_are_taken_along_so_that_nothing_goes_with_the_repository(
+    repo: Repository, own: Repository, workspace: Workspace, monkeypatch: pytest.MonkeyPatch, packs: str
+) -> None:
+    def refused(*args: object, **more: object) -> None:
+        raise OSError("another file system")
+
+    repo.git("gc", "--quiet")
+    if packs != "copied":
+        monkeypatch.setattr(file_index, "_COPIED_AT_MOST", 0)
+    if packs == "neither":
+        monkeypatch.setattr(os, "link", refused)
+    repo.write("new.txt", "new\n")
+    commit = await held(workspace)
+    kept = list((own.path / "objects/pack").glob("*.pack"))
+    assert [path.stat().st_nlink for path in kept] == {"copied": [1], "linked": [2], "neither": []}[packs]
+    assert own.git("ls-files", "--stage", "a.txt").split()[1] == repo.git("rev-parse", "HEAD:a.txt")
+    shutil.rmtree(repo.path / ".git")
+    for name in ("a.txt", "src/b.txt", "new.txt"):
+        (repo.path / name).unlink()
+    await workspace.restore(commit, force=True)
+    assert (repo.path / "a.txt").read_text() == "a\n"
+    assert own.git("fsck", "--full") == ""
 
 
 async def test_a_folder_that_has_come_under_git_meanwhile(tmp_path: Path) -> None:
