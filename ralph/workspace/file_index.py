@@ -190,13 +190,19 @@ class FileIndex:
         async with self._lock:
             try:
                 await self._begin()
-                return await self._take(look or await self._status(self._head))
+                return await self._take(look or await self._status(await self._present_head()))
             except GitError:
                 await anyio.to_thread.run_sync(self._begin_anew)
                 await self._begin()
                 return await self._take(await self._status(None))
             finally:
                 self.read = self.to_read = 0
+
+    async def _present_head(self) -> str | None:
+        if self.repository is not None:
+            with suppress(GitError):
+                return await self.repository.head()
+        return self._head
 
     async def commit(self, tree: str, message: str, ref: str) -> str:
         """Write a commit of a tree, and a ref to it. Raises `OSError`."""
