@@ -289,7 +289,7 @@ class FileIndex:
 
     async def _read_commit(self, head: str | None) -> None:
         if not self._pointed or self._head != head or not (self.folder / "seen.index").exists():
-            await self._git("read-tree", *(("-m", head) if head else ("--empty",)), env=self._theirs)
+            await self._git("read-tree", *(("-i", "-m", head) if head else ("--empty",)), env=self._theirs)
 
     async def _take(self, look: Look) -> Tree:
         """Update the index by a look, and write its tree."""

@@ -152,6 +152,18 @@ async def test_a_rewritten_history_is_counted_from_what_is_new(repo: Repository,
     assert (changes.files, changes.commits) == (("a.txt",), 1)
 
 
+async def test_without_checkpoints_it_compares_the_same(repo: Repository, tmp_path: Path) -> None:
+    workspace = open_workspace(repo.path, state_dir=tmp_path / "state", checkpoints=False)
+    assert (await workspace.snapshot()).files == {}
+    edited = await after(workspace, lambda: [repo.write("a.txt", "b\n"), repo.write("new.txt", "new\n")])
+    assert edited.files == ("a.txt", "new.txt")
+    committed = await after(workspace, repo.commit)
+    assert (committed.files, committed.commits, committed.problem) == ((), 1, "")
+    assert (await workspace.snapshot()).files == {}
+    both = await after(workspace, lambda: [(repo.path / "a.txt").unlink(), repo.commit()])
+    assert (both.files, both.commits) == (("a.txt",), 1)
+
+
 async def test_the_first_commit_of_all(empty: Repository) -> None:
     workspace = open_workspace(empty.path)
     assert (await workspace.snapshot()).head is None
