@@ -416,10 +416,8 @@ class Checkpoints:
 
     async def _unheld(self, present: Tree) -> list[str]:
         """Return some of the files that differ from the last checkpoint."""
-        newest = ("for-each-ref", "--sort=-committerdate", "--count=1", "--format=%(objectname)", _REFS)
-        before = await self._index.own_git(*newest)
-        words = ("diff-tree", "-r", "--name-only", *before, present.id)
-        lines = await self._index.own_git(*words, none=(128,), max_output=1 << 16) if before else []
+        words = ("diff-tree", "-r", "--name-only", self._index.last, present.id)
+        lines = await self._index.own_git(*words, none=(128,), max_output=1 << 16) if self._index.last else []
         return [display_path(unquote_path(line)) for line in lines]
 
     async def _compare(self, *how: str, before: str, after: str | None = None, most: int = LISTED) -> list[str]:

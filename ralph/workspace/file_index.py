@@ -220,9 +220,15 @@ class FileIndex:
         return len(await self.own_git(*words, *(f"--exclude={glob}" for glob in NOISE), max_output=_NAMES_READ))
 
     async def remember(self, commit: str) -> None:
-        """Compare the next scan of a folder without git with a commit of the last tree."""
+        """Note the commit of the last tree, with which the next scan of a folder without git is compared."""
+        (self.folder / "last").write_text(commit)
         if self.repository is None:
             self._point(commit)
+
+    @property
+    def last(self) -> str:
+        """The commit of the last tree, also an earlier process's; empty if there is none."""
+        return _first_line(self.folder / "last")
 
     async def own_git(
         self,
