@@ -13,7 +13,7 @@ from contextlib import contextmanager, suppress
 from io import TextIOWrapper
 from typing import NoReturn, TextIO, cast
 
-from ralph.system.programs import absolute_path
+from ralph.system.files import absolute_path
 
 __all__ = ["main"]
 

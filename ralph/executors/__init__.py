@@ -35,8 +35,8 @@ if TYPE_CHECKING:
         PermissionRequest,
     )
     from ralph.executors.program_output import Event, JsonLines, Line, Oversized, Unreadable
+    from ralph.system.files import find_program
     from ralph.system.process import ByteStream, ProgramMissingError, Running, spawn
-    from ralph.system.programs import find_program
     from ralph.system.sandbox import Confinement
     from ralph.system.secrets import Redactor
     from ralph.types.output import Timeouts

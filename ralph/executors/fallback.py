@@ -22,8 +22,8 @@ import anyio
 
 from ralph.errors import ExecutorUnavailableError
 from ralph.executors.base import Executor, Turn
+from ralph.executors.execute import Relay, Sleep, asked, may_pass, nearly_over
 from ralph.executors.permissions import PermissionPolicy
-from ralph.executors.retry import Relay, Sleep, asked, may_pass, nearly_over
 from ralph.prompt import Prompt
 from ralph.system.sandbox import Confinement
 from ralph.types.output import Failed, Output

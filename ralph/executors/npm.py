@@ -23,8 +23,8 @@ import anyio.to_thread
 
 from ralph.errors import ProvisionError, UsageError
 from ralph.executors.integrity import record, require_unchanged
+from ralph.system.files import find_program
 from ralph.system.process import run
-from ralph.system.programs import find_program
 
 Progress = Callable[[str, int, int | None], None]
 """Called with `(step, done_bytes, total_bytes)`; a total of None is not known.

@@ -1,11 +1,13 @@
 """Reading files within bounds: a file that others may have put there, and a user's texts and JSON lines.
 
-A broken line is a value, not an exception.
+A broken line is a value, not an exception. Programs are found by name in the absolute folders of PATH alone: a relative
+entry, or an empty one, means a folder of the workspace, where an agent or a clone may have put one of that name.
 """
 
 import json
 import os
 import re
+import shutil
 import stat
 import sys
 from collections.abc import Generator, Iterator, Mapping, Sequence
@@ -21,8 +23,10 @@ if TYPE_CHECKING:
 
 __all__ = [
     "MOST_BYTES",
+    "absolute_path",
     "as_object",
     "cleaned",
+    "find_program",
     "home_folders",
     "objects",
     "opened",
@@ -214,3 +218,19 @@ def _lines(stream: BinaryIO, most: int) -> Iterator[bytes | None]:
         while (rest := stream.readline(most)) and not rest.endswith(b"\n"):
             pass
         yield None
+
+
+def absolute_path(path: str | None) -> str:
+    """Return the absolute entries of a PATH; the system's own if there are none."""
+    entries = [entry for entry in (path or "").split(os.pathsep) if Path(entry).is_absolute()]
+    return os.pathsep.join(entries) or os.defpath
+
+
+def find_program(name: str, env: Mapping[str, str] | None = None) -> str | None:
+    """Return the path of a program on PATH; None if it is not there. Relative entries of PATH do not count.
+
+    Args:
+        name: of the program.
+        env: the environment with the PATH; None for Ralph's own.
+    """
+    return shutil.which(name, path=absolute_path((os.environ if env is None else env).get("PATH")))

@@ -25,8 +25,8 @@ import anyio
 import psutil
 
 from ralph.errors import UsageError
+from ralph.system.files import absolute_path
 from ralph.system.process_tree import GRACE, end_family, known, marked, new_marker
-from ralph.system.programs import absolute_path
 
 __all__ = ["ByteStream", "Finished", "ProgramMissingError", "Running", "has_terminal", "run", "spawn"]
 

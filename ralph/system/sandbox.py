@@ -24,7 +24,7 @@ from pydantic import AfterValidator, BaseModel, Field, field_validator
 
 from ralph.errors import UsageError
 from ralph.system.declarations import AGENT, Flag, Size
-from ralph.system.programs import find_program
+from ralph.system.files import find_program
 from ralph.system.secrets import is_secret_name
 from ralph.system.text import pattern
 

@@ -10,8 +10,6 @@ checked out.
 import hashlib
 import os
 import re
-import shutil
-import stat
 import time
 import zlib
 from collections.abc import Collection, Iterator, Mapping
@@ -27,7 +25,7 @@ import anyio.to_thread
 from ralph.system.files import read_regular
 from ralph.workspace.gate import OURS, READING, Git, GitError, environment, in_sandbox
 from ralph.workspace.lock import folder_key, state_folder
-from ralph.workspace.repository import FIELDS_BEFORE_PATH, STATUS, Repository, unquote_path
+from ralph.workspace.repository import FIELDS_BEFORE_PATH, STATUS, Repository, take_packs, unquote_path
 from ralph.workspace.scan import ABSENT, NOISE, Classified, check_cancelled, classify, in_thread
 
 LISTED = 512 * 1024 * 1024
@@ -45,9 +43,6 @@ _SMALL = 64 * 1024
 _PACKED_AT_ONCE = 64 * 1024 * 1024
 _NAMES_READ = 128 * 1024 * 1024
 _INNER = 16
-_COPIED_AT_MOST = 64 * 1024 * 1024
-"""Bytes of the user's packs that are copied; more are hard links, which an agent can still overwrite in place."""
-
 _UNCONVERTED = "* -text -crlf -eol -ident -filter -working-tree-encoding !diff !merge\n"
 _SETTINGS = tuple(
     word
@@ -395,7 +390,7 @@ class FileIndex:
         if self.repository is not None:
             (self.folder / "within").write_text("".join(self._within))
             if self._keeps and not (self.folder / "index").exists():
-                _take_packs(self.repository.common / "objects" / "pack", self.folder / "objects" / "pack")
+                take_packs(self.repository.common / "objects" / "pack", self.folder / "objects" / "pack")
 
     @property
     def _has_packs(self) -> bool:
@@ -451,20 +446,6 @@ def _first_line(path: Path) -> str:
     with suppress(OSError):
         return os.fsdecode(read_regular(path, 4096)).partition("\n")[0]
     return ""
-
-
-def _take_packs(theirs: Path, ours: Path) -> None:
-    """Keep the packs that a repository has: copies of small ones, hard links to large ones; else git writes objects."""
-    packs = [path for path in theirs.glob("pack-*.pack") if stat.S_ISREG(path.lstat().st_mode)]
-    put = shutil.copyfile if sum(path.lstat().st_size for path in packs) <= _COPIED_AT_MOST else os.link
-    ours.mkdir(parents=True, exist_ok=True)
-    for path in packs:
-        index = path.with_suffix(".idx")
-        with suppress(OSError):
-            if stat.S_ISREG(index.lstat().st_mode):
-                put(path, ours / path.name, follow_symlinks=False)
-                (ours / path.name).with_suffix(".keep").touch()
-                put(index, ours / index.name, follow_symlinks=False)
 
 
 def _read_look(lines: list[str]) -> Look:

@@ -16,9 +16,8 @@ from itertools import chain
 from pathlib import Path
 
 from ralph.errors import UsageError
-from ralph.system.files import read_regular
+from ralph.system.files import absolute_path, find_program, read_regular
 from ralph.system.process import run
-from ralph.system.programs import absolute_path, find_program
 
 READING = ("--literal-pathspecs",)
 

@@ -2,7 +2,10 @@
 
 import os
 import re
+import shutil
+import stat
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property, partial
 from hashlib import sha256
@@ -445,3 +448,21 @@ def operation_in_progress(repository: Repository) -> str:
     """Return the operation that git is in the middle of, such as "a merge"; empty if none exists."""
     name = next((name for name in _IN_PROGRESS if (repository.git_dir / name).exists()), "")
     return f"a {name.partition('_HEAD')[0].partition('-')[0].lower().replace('_', '-')}" if name else ""
+
+
+_COPIED_AT_MOST = 64 * 1024 * 1024
+"""Bytes of the user's packs that are copied; more are hard links, which an agent can still overwrite in place."""
+
+
+def take_packs(theirs: Path, ours: Path) -> None:
+    """Keep the packs that a repository has: copies of small ones, hard links to large ones; else git writes objects."""
+    packs = [path for path in theirs.glob("pack-*.pack") if stat.S_ISREG(path.lstat().st_mode)]
+    put = shutil.copyfile if sum(path.lstat().st_size for path in packs) <= _COPIED_AT_MOST else os.link
+    ours.mkdir(parents=True, exist_ok=True)
+    for path in packs:
+        index = path.with_suffix(".idx")
+        with suppress(OSError):
+            if stat.S_ISREG(index.lstat().st_mode):
+                put(path, ours / path.name, follow_symlinks=False)
+                (ours / path.name).with_suffix(".keep").touch()
+                put(index, ours / index.name, follow_symlinks=False)

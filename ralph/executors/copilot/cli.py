@@ -33,8 +33,8 @@ from ralph.executors.failures import describe_exit
 from ralph.executors.permissions import DENIED_COMMANDS, Pattern, PermissionPolicy
 from ralph.executors.program_output import Event, Oversized
 from ralph.prompt import Prompt
+from ralph.system.files import find_program
 from ralph.system.process import Running, run
-from ralph.system.programs import find_program
 from ralph.system.sandbox import Confinement
 from ralph.types import evolve
 from ralph.types.choices import CliMode, WireApi

@@ -11,8 +11,8 @@ from pathlib import Path
 from ralph.errors import RalphError
 from ralph.executors.copilot.base import LOGINS
 from ralph.executors.copilot.provision import PINNED, REMEDY, Found, present_cli
+from ralph.system.files import find_program
 from ralph.system.process import run
-from ralph.system.programs import find_program
 
 _LOGINS = (*LOGINS, "COPILOT_PROVIDER_BASE_URL")
 _VERSION = re.compile(r"\d{1,9}(\.\d{1,9})+")

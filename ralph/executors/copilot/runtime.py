@@ -24,9 +24,9 @@ from ralph.errors import ExecutorUnavailableError
 from ralph.executors.copilot.events import logged_retry_after
 from ralph.executors.copilot.provision import SUPPORTED, is_supported
 from ralph.system import process_tree
+from ralph.system.files import find_program
 from ralph.system.process import has_terminal
 from ralph.system.process_tree import end_tree, marked, new_marker, survivors
-from ralph.system.programs import find_program
 
 if TYPE_CHECKING:
     from copilot import CopilotClient

@@ -132,7 +132,7 @@ def test_bad_input_of_a_run_is_one_paragraph(
     assert ended.err.count("\n") == 1
 
 
-NOT_SETTINGS = {"--file", "--task", "--directory", "--worktree", "--trust", "--no-plugins", "--help"}
+NOT_SETTINGS = {"--file", "--task", "--directory", "--force", "--worktree", "--trust", "--no-plugins", "--help"}
 """Options of `ralph run` that say what to run, where and with whose consent."""
 
 
@@ -155,7 +155,8 @@ def test_every_option_of_run_is_a_setting_or_says_what_to_run() -> None:
 
 def test_resume_takes_the_settings_that_a_run_may_change() -> None:
     changeable = {flag for flag, each in FLAGS.items() if each.flag and each.flag.resume}
-    assert _options("resume").keys() == {*changeable, "--directory", "--from-checkpoint", "--no-plugins", "--help"}
+    others = {"--any", "--directory", "--from-checkpoint", "--no-plugins", "--yes", "--help"}
+    assert _options("resume").keys() == changeable | others
     assert {each for each in FLAGS if FLAGS[each].key.startswith("limits.")} < changeable
 
 

@@ -10,8 +10,8 @@ import pytest
 
 from ralph.errors import ExecutorUnavailableError, UsageError
 from ralph.executors.base import Diagnosed, Executor, FellBack, Quantity, Transcript, Turn, TurnEvent
+from ralph.executors.execute import half_done
 from ralph.executors.fallback import FallbackExecutor, PrimaryBreaker
-from ralph.executors.retry import half_done
 from ralph.prompt import Prompt
 from ralph.types.output import Answered, Failed, FailureKind, Interrupted, Outcome, Output, TimedOut, Timeouts, Usage
 

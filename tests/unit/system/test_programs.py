@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from ralph.system.files import absolute_path, find_program
 from ralph.system.process import ProgramMissingError, run
-from ralph.system.programs import absolute_path, find_program
 
 
 def planted(folder: Path, name: str = "planted") -> Path:
