@@ -222,8 +222,7 @@ def _lines(stream: BinaryIO, most: int) -> Iterator[bytes | None]:
 
 def absolute_path(path: str | None) -> str:
     """Return the absolute entries of a PATH; the system's own if there are none."""
-    entries = [entry for entry in (path or "").split(os.pathsep) if Path(entry).is_absolute()]
-    return os.pathsep.join(entries) or os.defpath
+    return _absolute(path) or os.defpath
 
 
 def find_program(name: str, env: Mapping[str, str] | None = None) -> str | None:
@@ -233,4 +232,9 @@ def find_program(name: str, env: Mapping[str, str] | None = None) -> str | None:
         name: of the program.
         env: the environment with the PATH; None for Ralph's own.
     """
-    return shutil.which(name, path=absolute_path((os.environ if env is None else env).get("PATH")))
+    path = (os.environ if env is None else env).get("PATH")
+    return shutil.which(name, path=os.defpath if path is None else _absolute(path))
+
+
+def _absolute(path: str | None) -> str:
+    return os.pathsep.join(entry for entry in (path or "").split(os.pathsep) if Path(entry).is_absolute())

@@ -252,6 +252,14 @@ class RemovesTheRecordAlone(Right):
         return self.gone.get(run_id) or await super().requests(run_id, after=after)
 
 
+class ForgetsWithoutANote(Right):
+    async def forget_transcript(self, run_id):
+        run = await self.run(run_id)
+        gone = await super().forget_transcript(run_id)
+        self._found(run_id).run = run
+        return gone
+
+
 class ComplainsAboutNothing(Right):
     async def check(self):
         return Health(len(self._kept), ("It looks bad.",))
@@ -293,6 +301,7 @@ WRONG: dict[str, type[MemoryStore]] = {
     "what_many_ask_at_once_is_all_kept": CountsRequestsTwice,
     "how_far_a_run_has_come_is_the_fold_over_its_iterations": RemembersNoWords,
     "a_run_that_was_removed_leaves_nothing_and_takes_nothing_else_along": RemovesTheRecordAlone,
+    "a_transcript_is_forgotten_alone_or_not_at_all": ForgetsWithoutANote,
     "a_store_is_found_healthy": ComplainsAboutNothing,
 }
 GIVEN = {"an_event_is_added_once": [2], "any_text_is_taken": "a\0b"}
