@@ -105,11 +105,11 @@ async def opened_store(name: str | None, folder: Path | None = None) -> "AsyncGe
 
 
 async def _end_left_behind(store: "Store", folder: Path) -> None:
-    """End what a Ralph that was killed has left running, and say so."""
+    """End what a Ralph that was killed right after the end of a run has left running, and say so."""
     from ralph.loop.ownership import end_left_behind
 
     try:
-        ended = await end_left_behind(store, str(folder))
+        ended = await end_left_behind(store, str(folder), finished=True)
     except RalphError as error:  # a broken store is the command's own subject
         if isinstance(error, UsageError):
             sys.stderr.write(f"ralph: {one_line(str(error), 400)}\n")

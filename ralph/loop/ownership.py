@@ -67,13 +67,15 @@ def maker_has_died(token: str) -> bool:
     return said is not None and said[3] == digest(machine()) and has_ended(int(said[1]), said[2])
 
 
-async def end_left_behind(store: Store, workspace: str) -> tuple[str, ...]:
+async def end_left_behind(store: Store, workspace: str, *, finished: bool = False) -> tuple[str, ...]:
     """End what dead owners of the latest runs, of a store and of a folder, left behind; see `end_orphans`.
 
-    This includes runs that had finished: their agent ends only after that is stored.
+    This includes runs that had finished: their agent ends only after that is stored. With `finished`, it is only these:
+    a run that can be resumed records then what it ends.
     """
     lately = [*await store.runs(workspace=workspace, limit=_LATELY), *await store.runs(limit=_LATELY)]
-    dead = {run.owner.mark: run.owner for run in lately if run.owner is not None and has_died(run.owner)}
+    found = [run for run in lately if run.state == "finished" or not finished]
+    dead = {run.owner.mark: run.owner for run in found if run.owner is not None and has_died(run.owner)}
     return await end_orphans(*dead.values())
 
 

@@ -106,10 +106,9 @@ def test_after_a_kill_the_agent_is_ended_and_nothing_that_was_finished_is_lost(
             process.wait(10)
         if executor == "copilot-cli":  # the SDK's runtime ends itself when Ralph is gone, sooner or later
             assert living(seconds), "what is tested here is what a kill leaves behind"
-        else:  # to look at the runs would end what a kill left behind
-            run = only_run(ralph, *where)
-            assert (run["state"], run["iterations"]) == ("crashed", 1)
+        run = only_run(ralph, *where)
         resumed = ralph("resume", "-C", str(workspace), "--display", "json", *where)
+    assert (run["state"], run["iterations"]) == ("crashed", 1)
     assert resumed.code == 0, resumed.stderr
     assert (resumed.end["stop_reason"], resumed.end["iterations"]) == ("completed", 2)
     ended = [event["type"] for event in resumed.events if event["type"] in {"orphans_ended", "iteration_started"}]
