@@ -369,8 +369,8 @@ async def _look(parts: Parts, run: ActiveRun, output: Output) -> Progress:
     if changes.lost:
         changes = evolve(changes, lost=parts.redactor.each(changes.lost))
         text = f"The agent removed work of yours that is in no commit: {some_of(changes.lost)}."
-        remedy = f"`ralph rollback {run.id} --to 0` restores files as they were before the run, but not git's folder."
-        run.log.diagnose(f"{text} {remedy}", run.next_number)
+        remedy = f" `ralph rollback {run.id} --to 0` restores files as they were before the run, but not git's folder."
+        run.log.diagnose(f"{text}{remedy if run.record.checkpoint else ''}", run.next_number)
     run.before = after
     return measure_progress(run.record, run.state, changes, parts.read_plan())
 

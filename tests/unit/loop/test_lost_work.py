@@ -3,6 +3,8 @@
 import shutil
 from pathlib import Path
 
+import pytest
+
 from ralph.executors.base import Turn
 from ralph.loop.runner import Runner
 from ralph.prompt import Prompt
@@ -13,7 +15,10 @@ from ralph.workspace import open_workspace
 BLOCK = "I looked at it.\n---RALPH_STATUS---\nEXIT_SIGNAL: {}\nREASON: looked\n---END_RALPH_STATUS---"
 
 
-async def test_a_run_that_removes_the_repository_is_not_verified(repository: Repository, tmp_path: Path) -> None:
+@pytest.mark.parametrize("checkpoints", [True, False])
+async def test_a_run_that_removes_the_repository_is_not_verified(
+    repository: Repository, tmp_path: Path, checkpoints: bool
+) -> None:
     repository.write("notes.txt", "the user's\n")
 
     def answer(prompt: Prompt, turn: Turn) -> str:
@@ -27,7 +32,7 @@ async def test_a_run_that_removes_the_repository_is_not_verified(repository: Rep
     store, seen = MemoryStore(), SeenEvents()
     runner = Runner(
         executor=ScriptedExecutor(then=answer),
-        workspace=open_workspace(repository.path, state_dir=tmp_path / "state"),
+        workspace=open_workspace(repository.path, state_dir=tmp_path / "state", checkpoints=checkpoints),
         verify="test -e done.txt",
         store=store,
         hooks=[seen],
@@ -36,9 +41,12 @@ async def test_a_run_that_removes_the_repository_is_not_verified(repository: Rep
         record = await runner.run("Write done.txt.")
         first, *_ = [each async for each in store.iterations(record.id)]
     assert (record.stop_reason, record.verified) == ("completed", False)
-    assert "yet the run removed work of yours: `.git`, `notes.txt`" in record.verified_by
-    assert first.changes.lost == (".git", "notes.txt")
-    assert (first.progressed, first.changes.files) == (True, ("notes.txt",))
+    lost = (
+        (".git", "notes.txt") if checkpoints else (".git",)
+    )  # without checkpoints, nothing tells what was uncommitted
+    assert f"yet the run removed work of yours: {', '.join(f'`{each}`' for each in lost)}" in record.verified_by
+    assert first.changes.lost == lost
+    assert not checkpoints or (first.progressed, first.changes.files) == (True, ("notes.txt",))
     told = [event.text for event in seen.of("diagnosed") if "removed work of yours" in event.text]
     assert len(told) == 1
-    assert "rollback" in told[0]
+    assert ("rollback" in told[0]) == checkpoints
