@@ -8,7 +8,7 @@ from math import isfinite
 from pathlib import Path
 from typing import Any, NamedTuple
 
-_VERSION = 2
+_VERSION = 3
 """The schema's version that the query fits."""
 
 _NEWEST = """

@@ -2,9 +2,12 @@
 
 Records and events are JSON in text columns; keys for searching and sorting have their own columns. Times are UTC in ISO
 format, which sorts as text. `traces` has the parts of iterations that resuming needs.
+
+Each row of a run has a checksum of its other columns, so that a changed byte is found.
 """
 
-from collections.abc import Callable, Collection
+import zlib
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any, NamedTuple
 
 from sqlalchemy import (
@@ -20,6 +23,7 @@ from sqlalchemy import (
     Table,
     Text,
     insert,
+    inspect,
     literal,
     select,
     update,
@@ -31,6 +35,12 @@ _METADATA = MetaData()
 _Text = Text().with_variant(Text(collation="C"), "postgresql")
 """Text that sorts by code points in every database."""
 
+
+def _checksum() -> Column[str]:
+    """Return the column of the checksum; null in rows from before it, or from an older Ralph."""
+    return Column("checksum", Text)
+
+
 runs = Table(
     "runs",
     _METADATA,
@@ -39,6 +49,7 @@ runs = Table(
     Column("started_at", _Text, nullable=False),
     Column("state", _Text, nullable=False),
     Column("record", Text, nullable=False),
+    _checksum(),
     Index("runs_by_start", "started_at"),
     Index("runs_by_workspace", "workspace", "started_at"),
 )
@@ -52,6 +63,7 @@ def _part(name: str, number: str, *columns: Column[Any], rowid: bool = True) -> 
         Column("run_id", _Text, ForeignKey("runs.id"), primary_key=True),
         Column(number, Integer, primary_key=True, autoincrement=False),
         *columns,
+        _checksum(),
         sqlite_with_rowid=rowid,
     )
 
@@ -68,6 +80,17 @@ requests = _part("requests", "seq", _json("body"), rowid=False)
 traces = _part("traces", "number", _json("body"), rowid=False)
 """Iterations from before this table have no trace."""
 
+CHECKED = {
+    runs: "The record of run {id}",
+    iterations: "Iteration {number} of run {run_id}",
+    events: "Event {seq} of run {run_id}",
+    requests: "Message {seq} to run {run_id}",
+    traces: "The trace of iteration {number} of run {run_id}",
+}
+"""The tables with a checksum in each row, and what a row is called."""
+
+_SUMMED = {table: tuple(column.name for column in table.c)[:-1] for table in CHECKED}
+
 owners = Table(
     "owners",
     _METADATA,
@@ -78,6 +101,16 @@ owners = Table(
 )
 """One row for each run. The token is empty without an owner; `until` is in seconds since 1970 by the database's clock.
 """
+
+
+def checksum(values: Iterable[object]) -> str:
+    """Return the checksum of a row's columns, in their order."""
+    return f"{zlib.crc32(chr(0).join(map(str, values)).encode()):08x}"
+
+
+def sealed(table: Table, row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a row with its checksum."""
+    return {**row, "checksum": checksum(row[name] for name in _SUMMED[table])}
 
 
 class Migration(NamedTuple):
@@ -148,7 +181,14 @@ def _add_owners(connection: Connection) -> None:
     connection.execute(without_owner())
 
 
-MIGRATION = Migration("Ralph", "schema_version", (_create, _add_owners))
+def _add_checksums(connection: Connection) -> None:
+    """Add the column to the tables of an older Ralph; new ones have it."""
+    for table in CHECKED:
+        if "checksum" not in {column["name"] for column in inspect(connection).get_columns(table.name)}:
+            connection.exec_driver_sql(f"ALTER TABLE {table.name} ADD COLUMN checksum TEXT")
+
+
+MIGRATION = Migration("Ralph", "schema_version", (_create, _add_owners, _add_checksums))
 
 
 def without_owner(*which: ColumnElement[bool]) -> Insert:

@@ -37,6 +37,7 @@ from ralph.records.record import IterationRecord, RunRecord, Trace
 from ralph.store import schema
 from ralph.store.base import LEASE, TRANSCRIPT, Health, as_json, described, named
 from ralph.store.database import Database
+from ralph.store.schema import sealed
 from ralph.system.text import storable
 from ralph.types import evolve
 from ralph.types.requests import Request
@@ -63,7 +64,7 @@ _trace, _owner, _request = schema.traces.c, schema.owners.c, schema.requests.c
 _UPDATE_RUN = (
     update(schema.runs)
     .where(_run.id == bindparam("run_id"))
-    .values({column: bindparam(column) for column in ("workspace", "started_at", "state", "record")})
+    .values({column: bindparam(column) for column in ("workspace", "started_at", "state", "record", "checksum")})
 )
 
 
@@ -156,8 +157,9 @@ class Tables:
     ) -> None:
         event_rows = _event_rows(run_id, events)
         key = {"run_id": run_id, "number": iteration.number if iteration else 0}
-        iteration_rows = [{**key, "record": as_json(iteration)}] if iteration else []
-        trace_rows = [{**key, "body": as_json(Trace.of(iteration), exclude_defaults=True)}] if iteration else []
+        iteration_rows = [sealed(schema.iterations, {**key, "record": as_json(iteration)})] if iteration else []
+        trace = as_json(Trace.of(iteration), exclude_defaults=True) if iteration else ""
+        trace_rows = [sealed(schema.traces, {**key, "body": trace})] if iteration else []
         run_rows = [{**_run_row(run), "run_id": run_id}] if run else []
         self._before_append(patient=patient)
 
@@ -202,7 +204,7 @@ class Tables:
             self._hold(cursor, run_id)
             seq = (self.connection.scalar(_last(_request.seq, run_id)) or 0) + 1
             row = {"run_id": run_id, "seq": seq, "body": as_json(evolve(request, seq=seq))}
-            self.connection.execute(insert(schema.requests).values(row))
+            self.connection.execute(insert(schema.requests).values(sealed(schema.requests, row)))
             return seq
 
         return self._transact(work)
@@ -365,9 +367,11 @@ class Tables:
         return page
 
     def _problems(self, ids: list[str]) -> Iterator[str]:
-        """Yield the gaps between the parts of runs, and the records that cannot be read."""
+        """Yield the gaps between the parts of runs, the rows that were changed, and the records that cannot be read."""
         yield from self._gaps(schema.events, _event.seq)
         yield from self._gaps(schema.iterations, _iteration.number)
+        for table, name in schema.CHECKED.items():
+            yield from self._changed_rows(table, name)
         for run_id in ids:
             try:
                 for row in self._all(_record_of(run_id)):
@@ -377,6 +381,19 @@ class Tables:
                     after = page[-1].number
             except RecordError as error:
                 yield error.problem
+
+    def _changed_rows(self, table: Table, name: str) -> Iterator[str]:
+        """Yield the rows whose checksum does not match; those of older versions have none."""
+        streaming = select(table).where(table.c.checksum.is_not(None)).order_by(*table.primary_key)
+        changed: list[str] = []
+        with self.connection.begin(), self.connection.execute(streaming.execution_options(yield_per=100)) as result:
+            for row in result.mappings():
+                *values, kept = row.values()
+                if schema.checksum(values) != kept:
+                    changed.append(name.format_map(row))
+                if len(changed) >= MOST_PROBLEMS:
+                    break
+        yield from (f"{each} was changed after it was written: its checksum does not match." for each in changed)
 
     def _gaps(self, table: Table, number: Column[int]) -> Iterator[str]:
         run_id, last = table.c.run_id, func.max(number)
@@ -409,22 +426,24 @@ def _parts(number: Column[int], content: Column[str], run_id: str, after: int) -
 
 
 def _run_row(run: RunRecord) -> dict[str, Any]:
-    return {
+    row = {
         "id": run.id,
         "workspace": None if run.workspace is None else storable(run.workspace),
         "started_at": run.started_at.astimezone(UTC).isoformat(timespec="microseconds"),
         "state": run.state,
         "record": as_json(run),
     }
+    return sealed(schema.runs, row)
 
 
 def _event_rows(run_id: str, events: Sequence[Event]) -> list[dict[str, Any]]:
     """Return a row for each event with a `seq`; others are not stored."""
-    return [
+    rows = (
         {"run_id": run_id, "seq": event.seq, "type": event.type, "iteration": event.iteration, "body": as_json(event)}
         for event in events
         if event.seq
-    ]
+    )
+    return [sealed(schema.events, row) for row in rows]
 
 
 def _read(parse: Callable[[str], _T], text: str, name: str) -> _T:

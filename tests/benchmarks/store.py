@@ -81,7 +81,7 @@ class Bare:
             self._copy.execute(f"PRAGMA {pragma}")
         for (statement,) in self._store.execute("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL"):
             self._copy.execute(statement)
-        self._copy.executemany("INSERT INTO runs VALUES (?, ?, ?, ?, ?)", self._store.execute("SELECT * FROM runs"))
+        self._copy.executemany("INSERT INTO runs VALUES (?, ?, ?, ?, ?, ?)", self._store.execute("SELECT * FROM runs"))
 
     def commit(self, number: int) -> float:
         """Copies what the store holds of an iteration; returns the seconds that the writing took."""
@@ -90,9 +90,9 @@ class Bare:
         traces = self._store.execute("SELECT * FROM traces WHERE number = ?", (number,)).fetchall()
         start = perf_counter()
         self._copy.execute("BEGIN IMMEDIATE")
-        self._copy.executemany("INSERT INTO events VALUES (?, ?, ?, ?, ?)", said)
-        self._copy.executemany("INSERT INTO iterations VALUES (?, ?, ?)", records)
-        self._copy.executemany("INSERT INTO traces VALUES (?, ?, ?)", traces)
+        self._copy.executemany("INSERT INTO events VALUES (?, ?, ?, ?, ?, ?)", said)
+        self._copy.executemany("INSERT INTO iterations VALUES (?, ?, ?, ?)", records)
+        self._copy.executemany("INSERT INTO traces VALUES (?, ?, ?, ?)", traces)
         self._copy.execute("COMMIT")
         return perf_counter() - start
 

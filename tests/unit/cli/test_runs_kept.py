@@ -313,6 +313,7 @@ def test_doctor_tells_of_damage(ralph: Callable[..., Any], path: Path, long: Run
     found = [finding["detail"] for finding in findings()]
     assert found == [
         f"{path}: Run run-1 has 28 events, but the last is number 30: 2 are missing.",
+        f"{path}: Iteration 7 of run run-1 was changed after it was written: its checksum does not match.",
         f"{path}: The record of iteration 7 of run run-1 cannot be read back: run_id: it is missing.",
     ]
     assert all("ralph export" in finding["remedy"] for finding in findings())

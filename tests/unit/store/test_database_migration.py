@@ -1,4 +1,4 @@
-"""A file that the first version of the schema was written to is taken along, with all that is in it."""
+"""A file that an earlier version of the schema was written to is taken along, with all that is in it."""
 
 import json
 import sqlite3
@@ -32,6 +32,22 @@ CREATE TABLE events (
 CREATE TABLE schema_version (version INTEGER NOT NULL);
 INSERT INTO schema_version VALUES (1);
 """
+SECOND = """
+CREATE TABLE traces (
+    run_id TEXT NOT NULL, number INTEGER NOT NULL, body TEXT NOT NULL,
+    PRIMARY KEY (run_id, number), FOREIGN KEY(run_id) REFERENCES runs (id)
+) WITHOUT ROWID;
+CREATE TABLE owners (
+    run_id TEXT NOT NULL, token TEXT NOT NULL, until DOUBLE NOT NULL,
+    PRIMARY KEY (run_id), FOREIGN KEY(run_id) REFERENCES runs (id)
+) WITHOUT ROWID;
+CREATE TABLE requests (
+    run_id TEXT NOT NULL, seq INTEGER NOT NULL, body TEXT NOT NULL,
+    PRIMARY KEY (run_id, seq), FOREIGN KEY(run_id) REFERENCES runs (id)
+) WITHOUT ROWID;
+INSERT INTO owners SELECT id, '', 0.0 FROM runs;
+UPDATE schema_version SET version = 2;
+"""
 RUN = {"id": "old", "task": "mend it", "workspace": "/work", "started_at": "2026-01-02T03:04:05Z", "pid": 4711}
 ITERATION = {
     "run_id": "old",
@@ -44,9 +60,9 @@ ITERATION = {
 EVENT = {"type": "message_received", "run_id": "old", "at": "2026-01-02T03:04:06Z", "iteration": 1, "text": "hello"}
 
 
-@pytest.fixture
-def path(tmp_path):
-    """Three iterations and two events of one run."""
+@pytest.fixture(params=[1, 2])
+def path(tmp_path, request):
+    """Three iterations and two events of one run, as the schema of that version kept them."""
     path = tmp_path / "ralph.db"
     with closing(sqlite3.connect(path)) as old:
         old.executescript(FIRST)
@@ -59,6 +75,8 @@ def path(tmp_path):
         for seq in range(1, 3):
             body = json.dumps({**EVENT, "seq": seq})
             old.execute("INSERT INTO events VALUES ('old', ?, 'message_received', 1, ?)", (seq, body))
+        if request.param == 2:
+            old.executescript(SECOND)
         old.commit()
     return path
 
@@ -136,7 +154,10 @@ async def test_a_run_that_an_older_version_makes_meanwhile_is_taken_on(path):
     async with open_store(str(path)) as store:
         with closing(sqlite3.connect(path, isolation_level=None)) as old:
             record = json.dumps({**RUN, "id": "late"})
-            old.execute("INSERT INTO runs VALUES ('late', '/work', '2026', 'running', ?)", (record,))
+            old.execute(
+                "INSERT INTO runs (id, workspace, started_at, state, record) VALUES (?, '/work', '2026', 'running', ?)",
+                ("late", record),
+            )
         await store.append("late", [sample_event(1, run_id="late")])
         await store.acquire("late", "me")
         await store.append("late", [sample_event(2, run_id="late")], owner="me")

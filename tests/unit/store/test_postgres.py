@@ -62,6 +62,23 @@ async def test_a_server_that_was_started_anew_meanwhile_is_not_even_noticed(own_
         assert await kept(store) == ([1, 2], [1, 2])
 
 
+async def test_tables_from_before_checksums_are_taken_along(postgres_url):
+    async with open_store(postgres_url) as store:
+        await store.create(sample_run(), [sample_event(1)], owner="me")
+    url, schema = driver(postgres_url)
+    with psycopg.connect(url, autocommit=True) as other:
+        other.execute(sql.SQL("SET search_path = {}").format(sql.Identifier(schema)))
+        for table in ("runs", "iterations", "events", "requests", "traces"):
+            other.execute(sql.SQL("ALTER TABLE {} DROP COLUMN checksum").format(sql.Identifier(table)))
+        other.execute("UPDATE schema_version SET version = 2")
+        async with open_store(postgres_url) as store:
+            await store.append("run-1", [sample_event(2)], iteration=sample_iteration(1), owner="me")
+            assert await store.check() == (1, ())
+            other.execute("UPDATE events SET type = 'told'")
+            changed = "Event 2 of run run-1 was changed after it was written: its checksum does not match."
+            assert await store.check() == (1, (changed,))
+
+
 class Wire:
     """A socket before a server's, which cuts the connection at a commit: before it got there ("question"), or its
     answer. After `last` cuts nobody gets through any more until it is open again.

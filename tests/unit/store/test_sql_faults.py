@@ -15,7 +15,8 @@ from ralph.errors import RecordError, StoreError
 from ralph.store import database, open_store
 from ralph.store.database import SqliteFile
 from ralph.store.sql import SqlStore
-from ralph.testing.store_conformance import sample_event, sample_iteration, sample_run
+from ralph.testing.store_conformance import START, sample_event, sample_iteration, sample_run
+from ralph.types.requests import Request
 
 
 @pytest.fixture
@@ -327,7 +328,8 @@ def test_a_store_that_may_not_be_written(folder_mode, file_mode, problem):
 async def test_what_another_version_kept(path):
     await fill(path, events=1)
     with raw(path) as other:
-        other.execute('INSERT INTO events VALUES (\'run-1\', 2, \'dreamt\', 1, \'{"type": "dreamt", "of": "sheep"}\')')
+        body = '{"type": "dreamt", "of": "sheep"}'
+        other.execute("INSERT INTO events VALUES ('run-1', 2, 'dreamt', 1, ?, NULL)", (body,))
         other.execute("UPDATE events SET body = json_set(body, '$.mood', 'calm') WHERE seq = 1")
     async with open_store(str(path)) as store:
         await store.append("run-1", [sample_event(3)])
@@ -351,3 +353,42 @@ async def test_a_record_that_cannot_be_read_back_is_named(path, text):
             _ = [it async for it in store.iterations("run-1")]
         with pytest.raises(RecordError, match="Event 1 of run run-1"):
             _ = [event async for event in store.events("run-1")]
+
+
+CHANGES = {
+    "UPDATE runs SET record = replace(record, 'mend', 'rend')": "The record of run run-1",
+    "UPDATE runs SET state = 'paused'": "The record of run run-1",
+    "UPDATE iterations SET record = replace(record, '2026', '2025') WHERE number = 2": "Iteration 2 of run run-1",
+    "UPDATE events SET body = replace(body, 'xxx', 'xyx') WHERE seq = 3": "Event 3 of run run-1",
+    "UPDATE events SET type = 'told' WHERE seq = 3": "Event 3 of run run-1",
+    "UPDATE requests SET body = replace(body, 'pause', 'pausf')": "Message 1 to run run-1",
+    "UPDATE traces SET body = body || ' ' WHERE number = 1": "The trace of iteration 1 of run run-1",
+}
+
+
+async def test_a_changed_byte_of_any_row_is_found(path, subtests):
+    await fill(path, events=4)
+    async with open_store(str(path)) as store:
+        for number in (1, 2):
+            await store.append("run-1", [], iteration=sample_iteration(number), run=sample_run())
+        await store.ask("run-1", Request(at=START, kind="pause"))
+        assert await store.check() == (1, ())
+        for change, name in CHANGES.items():
+            with raw(path) as other, subtests.test(change=change):
+                other.execute("BEGIN")
+                assert other.execute(change).rowcount == 1
+                kept = other.execute("SELECT count(*) FROM runs WHERE checksum IS NOT NULL").fetchone()
+                assert kept == (1,)
+                other.execute("COMMIT")
+                assert (
+                    f"{name} was changed after it was written: its checksum does not match." in (await store.check())[1]
+                )
+
+
+async def test_a_byte_that_is_no_text_is_found(path):
+    await fill(path, events=4)
+    with raw(path) as other:
+        other.execute("UPDATE events SET body = CAST(x'7bff7d' AS TEXT) WHERE seq = 2")
+    async with open_store(str(path)) as store:
+        with pytest.raises(StoreError, match="UTF-8"):
+            await store.check()
