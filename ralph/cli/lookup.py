@@ -16,7 +16,7 @@ import typer
 from ralph.cli.plugins import plugins_of
 from ralph.errors import RalphError, UsageError
 from ralph.settings.sources import user_file
-from ralph.system.files import read_regular
+from ralph.system.files import home_folders, read_regular
 from ralph.system.text import one_line, printable
 
 if TYPE_CHECKING:
@@ -155,9 +155,9 @@ async def find_run(store: "Store", name: str, folder: Path | None = None, *, any
 
 
 async def _last_run(store: "Store", folder: Path) -> "RunRecord | None":
-    """Return the newest run of a folder, of a worktree that was made for it, or else of the nearest folder around."""
+    """Return the newest run of a folder, of a worktree that was made for it, or else of the nearest one around it."""
     worktrees = [run for run in await store.runs(limit=_LATEST) if run.origin]
-    for place in map(str, (folder, *folder.parents)):
+    for place in map(str, _within_repository(folder)):
         found = await store.runs(workspace=place, limit=1)
         found += [run for run in worktrees if run.origin == place][:1]
         if found:
@@ -165,8 +165,22 @@ async def _last_run(store: "Store", folder: Path) -> "RunRecord | None":
     return None
 
 
+def _within_repository(folder: Path) -> list[Path]:
+    """Return a folder and those around it up to the top of its git repository; only itself without one.
+
+    A repository of a whole home folder, or of the disk, has other projects in it, so it does not count.
+    """
+    places = [folder, *folder.parents]
+    top = next((number for number, place in enumerate(places) if _is_repository(place / ".git")), 0)
+    return [folder] if places[top] in (*home_folders(), places[-1]) else places[: top + 1]
+
+
+def _is_repository(folder: Path) -> bool:
+    return folder.is_file() or os.path.lexists(folder / "HEAD")  # a worktree has a file there
+
+
 def require_meant(does: str, runs: "Iterable[RunRecord]", folder: Path | None = None, *, yes: bool) -> None:
-    """Ask the user before files or checkpoints of another folder than the current one are changed.
+    """Ask the user before files or checkpoints of another folder are changed than the current one, or its repository.
 
     Args:
         does: what is to be done, as in "change files".
@@ -178,11 +192,8 @@ def require_meant(does: str, runs: "Iterable[RunRecord]", folder: Path | None = 
         UsageError: the user does not agree, or cannot be asked because there is no terminal.
     """
     here = folder or Path.cwd()
-    elsewhere = {
-        run.workspace
-        for run in runs
-        if run.workspace and not any(place and here.is_relative_to(place) for place in (run.workspace, run.origin))
-    }
+    meant = {str(here), str(_within_repository(here)[-1])}
+    elsewhere = {run.workspace for run in runs if run.workspace and meant.isdisjoint((run.workspace, run.origin))}
     others = [place for place in sorted(elsewhere) if Path(place).exists()]
     if yes or not others:
         return

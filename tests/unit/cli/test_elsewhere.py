@@ -12,7 +12,7 @@ from ralph.executors.base import Turn
 from ralph.prompt import Prompt
 from ralph.records.record import RunRecord
 from ralph.store import open_store
-from ralph.testing import ScriptedExecutor
+from ralph.testing import Repository, ScriptedExecutor
 from ralph.types.output import Output
 
 DONE = "It is done.\n\n---RALPH_STATUS---\nEXIT_SIGNAL: true\nREASON: all there\n---END_RALPH_STATUS---\n"
@@ -73,6 +73,7 @@ def test_last_is_a_run_of_this_folder(
 
     inside = workspace / "src" / "deep"
     inside.mkdir(parents=True)
+    Repository.begin(workspace)
     monkeypatch.chdir(inside)
     assert theirs.id in ralph("show", "last").out
 
@@ -84,6 +85,39 @@ def test_last_is_a_run_of_this_folder(
     anyio.run(move)
     monkeypatch.chdir(here)
     assert theirs.id in ralph("show", "last").out
+
+
+def test_last_ends_at_the_border_of_a_repository(
+    ralph: Callable[..., Any], theirs: RunRecord, workspace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of the folders in a folder with a run, only those of the same repository mean that run."""
+    made, inner, src = workspace / "made.txt", workspace / "inner", workspace / "src"
+    nowhere = Path("/nowhere")
+    (inner / "deep").mkdir(parents=True)
+    src.mkdir()
+    Repository.begin(inner)
+    cases = [
+        (inner, nowhere, False),
+        (inner / "deep", nowhere, False),
+        (src, nowhere, False),  # the workspace is not under git yet
+        (src, nowhere, True),
+        (src, workspace.parent, True),
+        (src, workspace, False),
+    ]
+    for number, (here, home, found) in enumerate(cases):
+        if number == 3:
+            Repository.begin(workspace)
+        monkeypatch.setattr("ralph.cli.lookup.home_folders", lambda home=home: (home,))
+        monkeypatch.chdir(here)
+        shown, named = ralph("show", "last"), ralph("rollback", "last", "--to", "99")
+        assert (shown.code == 0) == found, (here, shown.err)
+        assert ("no iteration 99" in named.err) == found, (here, named.err)
+        if not found:
+            assert f"There is no run in {here} yet." in shown.err
+            assert ralph("rollback", "last", "--to", "0").code == 2
+            named = ralph("rollback", theirs.id, "--to", "0")
+            assert (named.code, made.exists()) == (2, True)
+            assert f"in {workspace}; the current folder is {here}." in named.err
 
 
 def test_files_of_another_folder_change_only_if_the_user_agrees(
