@@ -1,13 +1,15 @@
 """Workspaces: the folder that the agent works in, seen through git or without it, and locked for one run at a time."""
 
 import os
+import shlex
 from collections.abc import Iterable
 from pathlib import Path
 
 from ralph.errors import WorkspaceError
 from ralph.workspace.base import PlainWorkspace, Snapshot, Workspace
+from ralph.workspace.gate import Git, environment, read_settings
 from ralph.workspace.git import GitWorkspace
-from ralph.workspace.repository import find_repository
+from ralph.workspace.repository import Repository, find_repository
 
 __all__ = ["GitWorkspace", "PlainWorkspace", "Snapshot", "Workspace", "git_folders", "open_workspace"]
 
@@ -66,11 +68,42 @@ def open_workspace(
 
 
 def git_folders(path: Path) -> tuple[Path, ...]:
-    """Return git's own folders outside of a workspace that is a worktree or a subfolder of a repository."""
+    """Return git's own folders outside of a workspace that is a worktree or a subfolder of a repository.
+
+    Raises:
+        WorkspaceError: the repository in the workspace names a folder that does not name the workspace in turn.
+    """
     if (found := find_repository(path)) is None:
         return ()
-    folders = dict.fromkeys((found[0].common, found[0].git_dir))
-    return tuple(folder for folder in folders if not folder.is_relative_to(path))
+    repository = found[0]
+    folders = dict.fromkeys((repository.common, repository.git_dir))
+    outside = tuple(folder for folder in folders if not folder.is_relative_to(path))
+    if outside and not _belongs(repository):
+        raise WorkspaceError(
+            f"{str(repository.top / '.git')!r} leads to {str(outside[0])!r}, which does not name it in turn: "
+            "the agent could change another repository of yours.",
+            f"If it is, say so: `git -C {shlex.quote(str(repository.top))} worktree repair` for a worktree, "
+            f"`git config --file {shlex.quote(str(repository.common / 'config'))} core.worktree "
+            f"{shlex.quote(str(repository.top))}` otherwise. Else remove what leads there: the file `.git`, or "
+            "`commondir` in that folder.",
+        )
+    return outside
+
+
+def _belongs(repository: Repository) -> bool:
+    """Return whether git's folders name the repository's top, as those of worktrees and submodules do."""
+    git_dir, common, dot_git = repository.git_dir, repository.common, repository.top / ".git"
+    if git_dir != common:
+        back = os.fsdecode(read_settings(git_dir / "gitdir")).strip()
+        return git_dir.parent == common / "worktrees" and os.path.realpath(git_dir / back) == str(dot_git)
+    if git_dir == dot_git:
+        return True
+    query = ("config", "--file", "-", "--no-includes", "--get", "core.worktree")
+    for name in ("config.worktree", "config"):
+        answer = Git(environment(GIT_DIR=os.devnull), ()).now(*query, stdin=read_settings(git_dir / name))
+        if answer.returncode == 0:
+            return os.path.realpath(git_dir / os.fsdecode(answer.stdout).strip()) == str(repository.top)
+    return False
 
 
 def _folder(path: str | Path) -> Path:
