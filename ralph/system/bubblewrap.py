@@ -14,7 +14,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from ralph.system.files import home_folders
+from ralph.errors import UsageError
+from ralph.system.files import home_folders, read_regular
 from ralph.system.launch import FILTER, HOSTS, Way
 
 BWRAP = "bwrap"
@@ -152,19 +153,35 @@ def guard(workspace: Path, folders: Sequence[Path]) -> None:
     """Create git's settings that do not exist, so that the sandbox can make them read-only; they change nothing.
 
     The `commondir` among them is removed when Ralph ends; one that a killed Ralph has left is harmless, too.
+
+    Raises:
+        UsageError: one of them is a symbolic link, in whose place the agent could put anything.
     """
-    for folder in _git_folders(workspace, folders):
-        if not (folder / "HEAD").exists():
-            continue
+    parts = [part for folder in _git_folders(workspace, folders) for part in (folder, *_inner(folder))]
+    for place in (workspace / ".git", *(part / name for part in parts for name in _SETTINGS)):
+        if place.is_symlink():
+            raise UsageError(
+                f"{str(place)!r} is a symbolic link, which a sandbox cannot protect from the agent.",
+                "Put what it leads to in its place (for hooks, set core.hooksPath instead), or leave --sandbox out.",
+            )
+    for folder in (part for part in parts if (part / "HEAD").is_file()):
+        for name in ("hooks", "info"):
+            with suppress(OSError):
+                (folder / name).mkdir()
+        _create(folder / "config.worktree", "")
+        place = folder / "commondir"
+        _create(place, _HERE)
         with suppress(OSError):
-            for name in ("hooks", "info"):
-                (folder / name).mkdir(exist_ok=True)
-            (folder / "config.worktree").touch()
-            place = folder / "commondir"
-            if not place.exists():
-                place.write_text(_HERE, encoding="ascii")
-            if place.is_file() and place.read_text(encoding="ascii", errors="replace") == _HERE:
+            if read_regular(place, 100).decode("ascii", "replace") == _HERE:
                 atexit.register(place.unlink, missing_ok=True)
+
+
+def _create(path: Path, text: str) -> None:
+    """Create a file, if there is nothing of its name, not even a link."""
+    with suppress(OSError):
+        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o666)
+        with os.fdopen(handle, "w", encoding="ascii") as file:
+            file.write(text)
 
 
 def _git_folders(workspace: Path, folders: Sequence[Path]) -> list[Path]:
@@ -173,5 +190,15 @@ def _git_folders(workspace: Path, folders: Sequence[Path]) -> list[Path]:
 
 
 def _inner(folder: Path) -> list[Path]:
-    """Return the git folders of submodules and of worktrees."""
-    return [each for kind in ("modules", "worktrees") for each in (folder / kind).glob("*") if each.is_dir()]
+    """Return the git folders of submodules, theirs included, and of worktrees, at any depth."""
+    found: list[Path] = []
+    for kind in ("modules", "worktrees"):
+        for place, folders, files in os.walk(folder / kind):
+            if {"HEAD", "config"} & set(files):
+                found.append(Path(place))
+                folders[:] = [name for name in folders if name not in _CONTENTS]
+    return found
+
+
+_CONTENTS = frozenset({"objects", "refs", "logs", "hooks", "info", "lfs"})
+"""The folders in a git folder that hold no other; a submodule below one of them is not found."""

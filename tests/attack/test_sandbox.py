@@ -217,6 +217,18 @@ def write_the_config_of_a_submodule():
     sh("echo x > .git/modules/sub/config")
 
 @attempt
+def write_the_config_of_a_submodule_in_a_folder():
+    sh("echo x > .git/modules/libs/foo/config")
+
+@attempt
+def write_the_config_of_a_submodule_of_a_submodule():
+    sh("echo x > .git/modules/libs/foo/modules/inner/config")
+
+@attempt
+def name_another_common_folder_of_a_submodule():
+    sh("rm -f .git/modules/libs/foo/commondir && echo ../evil > .git/modules/libs/foo/commondir")
+
+@attempt
 def move_gits_folder():
     sh("mv .git g && mv g .git")
 
@@ -261,11 +273,14 @@ def bwrap(tmp_path_factory: pytest.TempPathFactory) -> None:
 
 @pytest.fixture
 def workspace(tmp_path: Path) -> Path:
-    """A git repository with a module."""
+    """A git repository with modules."""
     folder = tmp_path / "work"
-    (folder / ".git" / "modules" / "sub").mkdir(parents=True)
     subprocess.run(["git", "init", "-q", str(folder)], check=True)
-    (folder / ".git" / "modules" / "sub" / "config").write_text("[core]\n")
+    for name in ("sub", "libs/foo", "libs/foo/modules/inner"):
+        module = folder / ".git" / "modules" / name
+        module.mkdir(parents=True, exist_ok=True)
+        (module / "HEAD").write_text("ref: refs/heads/main\n")
+        (module / "config").write_text("[core]\n")
     (tmp_path / "outside").mkdir()
     return folder
 
@@ -338,6 +353,28 @@ async def test_no_attempt_gets_out(workspace: Path, tmp_path: Path, targets: dic
     assert {name for name, why in boxed.items() if not why} == set()
     assert (changed, hooks) == ([], [])
     assert len(bare) - len(refused) >= 20
+
+
+@pytest.mark.parametrize("name", ["hooks", "config", "info", "config.worktree", "commondir", "modules/libs/foo/config"])
+@pytest.mark.parametrize("dangling", [False, True])
+async def test_links_in_the_place_of_gits_settings_are_refused(workspace: Path, name: str, dangling: bool) -> None:
+    place, elsewhere = workspace / ".git" / name, workspace.parent / "outside" / "target"
+    if place.is_dir():
+        shutil.rmtree(place)
+    place.unlink(missing_ok=True)
+    if not dangling:
+        elsewhere.mkdir() if name in {"hooks", "info"} else elsewhere.write_text("[core]\n")
+    place.symlink_to(elsewhere)
+    with pytest.raises(UsageError, match=f"{name}' is a symbolic link"):
+        await confined(workspace).require()
+    assert elsewhere.exists() is not dangling, "nothing is written through a link"
+
+
+async def test_a_link_in_the_place_of_gits_folder_is_refused(workspace: Path) -> None:
+    (workspace / ".git").rename(workspace / "git")
+    (workspace / ".git").symlink_to("git")
+    with pytest.raises(UsageError, match="symbolic link"):
+        await confined(workspace).require()
 
 
 async def test_git_works_in_the_sandbox(workspace: Path) -> None:

@@ -135,7 +135,10 @@ def test_guards_change_nothing_and_keep_a_worktrees_own(tmp_path: Path) -> None:
     for folder in (git, linked):
         (folder / "HEAD").touch()
     (linked / "commondir").write_text("../..\n")
+    (git / "info").touch()
+    (git / "config.worktree").write_text("theirs")
     guard(tmp_path, [linked, other])
+    assert (git / "config.worktree").read_text() == "theirs"
     assert {path.name for path in git.iterdir()} == {"HEAD", "hooks", "info", "config.worktree", "commondir"}
     assert ((git / "commondir").read_text(), (linked / "commondir").read_text()) == (".\n", "../..\n")
     assert [*other.iterdir()] == []
