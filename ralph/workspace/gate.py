@@ -174,6 +174,7 @@ OURS = (
     ("core.askPass", "false"),
     ("protocol.allow", "never"),
     ("submodule.recurse", "false"),
+    ("diff.ignoreSubmodules", "dirty"),
     ("commit.gpgSign", "false"),
     ("gc.auto", "0"),
     ("maintenance.auto", "false"),

@@ -16,6 +16,9 @@ from ralph.workspace.gate import ANY, GitError, read_list
 from ralph.workspace.lock import state_folder
 from ralph.workspace.repository import Repository, find_repository, operation_in_progress, unquote_path
 
+_STATUS = ("status", "--porcelain", "--ignore-submodules=dirty")
+"""The list of uncommitted changes; git does not look into nested repositories, whose settings it would follow."""
+
 
 @dataclass(frozen=True, slots=True)
 class Worktree:
@@ -155,7 +158,7 @@ class Worktree:
         """Return git's list of uncommitted changes."""
         if (found := find_repository(self.top, state_dir=self.repository.state_dir)) is None:
             raise GitError("it is no longer a worktree")
-        return await found[0].users_git("status", "--porcelain", "--untracked-files=all")
+        return await found[0].users_git(*_STATUS, "--untracked-files=all")
 
 
 async def make_worktree(folder: Path, run_id: str, *, state_dir: Path | None = None, hooks: bool = False) -> Worktree:
@@ -179,7 +182,7 @@ async def make_worktree(folder: Path, run_id: str, *, state_dir: Path | None = N
     if not await git.line("rev-parse", "--quiet", "--verify", "HEAD^{commit}", none=ANY):
         raise WorkspaceError(f"{repository.top} has no commit yet, so it cannot have a worktree.", "Commit first.")
     onto = await git.line("symbolic-ref", "--quiet", "--short", "HEAD", none=ANY)
-    missing = await git("status", "--porcelain", "--", *([within] if within else []), none=ANY)
+    missing = await git(*_STATUS, "--", *([within] if within else []), none=ANY)
     try:
         top.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         await _add(repository, folder, branch, top, hooks=hooks)

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import anyio
 import pytest
 
+from ralph.errors import WorkspaceError
 from ralph.executors.base import Turn
 from ralph.loop.runner import Runner
 from ralph.prompt import Prompt
@@ -24,6 +25,7 @@ from ralph.system.process import Finished
 from ralph.testing import Repository, ScriptedExecutor, own_environment, run_ralph
 from ralph.types.output import Output
 from ralph.workspace import Workspace, gate, open_workspace
+from ralph.workspace.gate import GitError
 from ralph.workspace.worktree import make_worktree
 from ralph_github.observer import branch_of
 
@@ -196,7 +198,14 @@ TRAPS = {
         "git submodule update",
     ),
     "a nested repository": Trap(run(NESTED), "git -C inner status"),
-    "a gitlink": Trap(run(f"({NESTED}); git add inner 2>&1"), "git status"),
+    "a gitlink": Trap(run(f"({NESTED}); git add inner 2>&1; git commit -qm link inner"), "git status"),
+    "a gitlink that asks for a look inside": Trap(
+        both(
+            file(".gitmodules", '[submodule "inner"]\npath = inner\nurl = ./inner\nignore = none\n'),
+            run(f"({NESTED}); git add inner .gitmodules 2>&1; git commit -qm link inner .gitmodules"),
+        ),
+        "git status",
+    ),
     "a nested repository with a promisor remote": Trap(
         run(
             "git init -q inner && cd inner && echo 1 > a && git add a && git commit -qm i"
@@ -326,8 +335,8 @@ def sprung(trap: Trap, folder: Path) -> None:
     os.waitpid(pid, 0)
 
 
-async def everything(workspace: Workspace, repo: Repository, state: Path, act: Callable[[], object]) -> None:
-    """Do all that Ralph does with git; a trap may make some of it fail."""
+async def everything(workspace: Workspace, repo: Repository, act: Callable[[], object]) -> None:
+    """Do all that Ralph does with git but worktrees; a trap may make some of it fail."""
     before = await workspace.snapshot()
     first = await workspace.checkpoint("run-1", 1, "before", seen=before)
     act()
@@ -344,15 +353,19 @@ async def everything(workspace: Workspace, repo: Repository, state: Path, act: C
     with suppress(Exception):
         await workspace.commits_since(first.commit)
         await workspace.reset_branch("run-1", first.commit)
-    for end in ("merge", "discard"):
-        with suppress(Exception):
-            worktree = await make_worktree(repo.path, f"run-{end}", state_dir=state)
-            (worktree.top / "c.txt").write_text("c\n")
-            inside = open_workspace(worktree.path, state_dir=state)
-            made = await inside.checkpoint("run-1", 1, "after", seen=await inside.snapshot())
-            await inside.commit(str(made.commit), "work")
-            await (worktree.merge(completed=True) if end == "merge" else worktree.discard(made.commit))
     await workspace.forget("run-1")
+
+
+async def worktree(repo: Repository, end: str, state: Path, act: Callable[[Repository], object]) -> None:
+    """Do all that Ralph does with a worktree; a trap may make it refuse."""
+    with suppress(WorkspaceError, GitError):
+        made = await make_worktree(repo.path, f"run-{end}", state_dir=state)
+        act(repo)
+        (made.top / "c.txt").write_text("c\n")
+        inside = open_workspace(made.path, state_dir=state)
+        kept = await inside.checkpoint("run-1", 1, "after", seen=await inside.snapshot())
+        await inside.commit(str(kept.commit), "work")
+        await (made.merge(completed=True) if end == "merge" else made.discard(kept.commit))
 
 
 @pytest.mark.parametrize("name", TRAPS)
@@ -388,8 +401,20 @@ async def test_what_is_planted_for_git_is_not_run(
             canary.hush()
             edit(repo, "the agent's\n")
 
-        await everything(open_workspace(repo.path, state_dir=state), repo, state, act)
+        def meanwhile(repo: Repository, late: Plant = late, when: str = when) -> None:
+            assert not canary.sang(), when
+            late(repo, program)
+            canary.hush()
+
+        await everything(open_workspace(repo.path, state_dir=state), repo, act)
         assert not canary.sang(), when
+        for end in ("merge", "discard"):
+            repo = copied(template, place / end)
+            monkeypatch.chdir(repo.path)
+            early(repo, program)
+            canary.hush()
+            await worktree(repo, end, state, meanwhile)
+            assert not canary.sang(), (when, end)
 
 
 TOGETHER = ("core.fsmonitor", "filter.clean", "filter.smudge", "diff.external", "include.path", "gpg.program", "alias")
@@ -423,6 +448,20 @@ async def test_nothing_is_run_in_a_run_of_the_loop(
         record = await runner.run("Write.")
     assert record.stop_reason == "completed", record.detail
     assert branch_of(str(repo.path)) == "main"
+    assert not canary.sang()
+
+
+@pytest.mark.parametrize("end", ["merge", "discard"])
+async def test_a_gitlink_in_a_worktree_is_opaque(
+    end: str, template: Path, tmp_path: Path, program: str, canary: Canary
+) -> None:
+    made = await make_worktree(copied(template, tmp_path).path, "run-1", state_dir=tmp_path / "state")
+    inside = open_workspace(made.path, state_dir=tmp_path / "state")
+    TRAPS["a gitlink"].plant(Repository(made.top), program)
+    kept = await inside.checkpoint("run-1", 1, "after", seen=await inside.snapshot())
+    canary.hush()
+    await (made.merge(completed=True) if end == "merge" else made.discard(kept.commit))
+    await made.kept()
     assert not canary.sang()
 
 
