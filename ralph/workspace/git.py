@@ -241,7 +241,7 @@ class GitWorkspace(PlainWorkspace):
         """Commit these files through an index of its own; other changes and staged files stay as they are."""
         git = self._repository.open_git if self._hooks else self._repository.users_git
         listed = b"".join(path + b"\0" for path in paths)
-        update = ("update-index", "--add", "--remove", "-z", "--stdin")
+        update = ("update-index", "--add", "--remove", "--replace", "-z", "--stdin")
         head = await git.line("rev-parse", "--quiet", "--verify", "HEAD", none=ANY)
         words = ("--quiet", "--message", message)
         note = ""
@@ -278,8 +278,10 @@ class GitWorkspace(PlainWorkspace):
             with os.fdopen(handle, "wb") as file:
                 with suppress(FileNotFoundError):
                     copy.write_bytes(index.read_bytes())
+                    _take_time(index, copy)
                 yield {"GIT_INDEX_FILE": str(copy)}
                 file.write(copy.read_bytes())
+            _take_time(copy, lock)
             lock.replace(index)
         except OSError as error:
             raise GitError(f"the index could not be written: {error.strerror}") from error
@@ -366,6 +368,12 @@ def _unchanged(path: str, before: Snapshot, after: Snapshot, between: _Between) 
     """Return whether a path has its old content. A path that differs from neither commit is compared by them."""
     old, new = between.get(path, (_CLEAN, _CLEAN))
     return before.files.get(path, old) == after.files.get(path, new)
+
+
+def _take_time(index: Path, copy: Path) -> None:
+    """Give a copy of an index its time, by which git knows which files may have changed since without a trace."""
+    when = index.stat().st_mtime_ns
+    os.utime(copy, ns=(when, when))
 
 
 def _remove(index: Path) -> None:

@@ -1,7 +1,9 @@
 """What a run has changed is committed, and nothing else; commits are taken off a branch and stay reachable."""
 
+import time
 from pathlib import Path
 
+import anyio
 import pytest
 
 from ralph.errors import WorkspaceError
@@ -35,6 +37,31 @@ async def test_what_was_dirty_or_staged_before_stays_so(repo: Repository, worksp
         "src/b.txt",
     ]
     assert repo.git("status", "--porcelain").splitlines() == ["A  staged.txt", "?? dirty.txt"]
+
+
+async def test_an_edit_in_the_second_of_the_index_is_not_staged_backwards(
+    repo: Repository, workspace: Workspace
+) -> None:
+    since = await held(workspace)
+    for _ in range(5):
+        await anyio.sleep(1 - time.time() % 1)
+        then = int(repo.write("a.txt", "1\n").stat().st_mtime)
+        repo.git("add", "a.txt")
+        if int(repo.write("a.txt", "2\n").stat().st_mtime) == then:
+            break
+    await anyio.sleep(1)
+    assert (await workspace.commit(since, "x")).commit
+    assert (repo.git("show", "HEAD:a.txt"), repo.git("status", "--porcelain")) == ("2", "")
+
+
+async def test_a_folder_that_has_become_a_file_is_committed(repo: Repository, workspace: Workspace) -> None:
+    since = await held(workspace)
+    (repo.path / "src/b.txt").unlink()
+    (repo.path / "src").rmdir()
+    repo.write("src", "a file now\n")
+    made = await workspace.commit(since, "x")
+    assert made.commit, made.message
+    assert (repo.git("ls-files"), repo.git("status", "--porcelain")) == ("a.txt\nsrc", "")
 
 
 async def test_nothing_changed_is_no_commit(repo: Repository, workspace: Workspace) -> None:
