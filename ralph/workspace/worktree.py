@@ -131,7 +131,8 @@ class Worktree:
         local = {"GIT_ALLOW_PROTOCOL": "file"}  # from Ralph's own repository
         allowed = ("-c", "protocol.file.allow=always", "-c", "fetch.fsckObjects=true")
         await git(*allowed, "fetch", "--quiet", "--no-tags", str(own), f"+{checkpoint}:{ref}", env=local)
-        kept = await git.line("commit-tree", "-p", self.branch, "-m", f"Ralph run {self.run_id}", f"{ref}^{{tree}}")
+        words = ("commit-tree", "-p", self.branch, "-m", f"Ralph run {self.run_id}", f"{ref}^{{tree}}")
+        (kept,) = await git(*words, env=_OURS)  # the user may have no name for commits
         await git("update-ref", ref, kept)
         return kept
 
@@ -159,6 +160,13 @@ class Worktree:
         if (found := find_repository(self.top, state_dir=self.repository.state_dir)) is None:
             raise GitError("it is no longer a worktree")
         return await found[0].users_git(*_STATUS, "--untracked-files=all")
+
+
+_OURS = {
+    f"GIT_{who}_{what}": value
+    for who in ("AUTHOR", "COMMITTER")
+    for what, value in (("NAME", "Ralph"), ("EMAIL", "ralph@localhost"))
+}
 
 
 async def make_worktree(folder: Path, run_id: str, *, state_dir: Path | None = None, hooks: bool = False) -> Worktree:
