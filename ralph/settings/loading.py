@@ -10,7 +10,7 @@ import json
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, cast
 
@@ -22,6 +22,7 @@ from ralph.errors import SettingError, UsageError, nearest, plainly
 from ralph.settings.consent import Ask, is_trusted, leaves, require_trust
 from ralph.settings.model import ENVIRONMENT_PREFIX, FLAGS, Settings, is_secret, model_in
 from ralph.settings.sources import Source, own_sources, toml_source, user_file
+from ralph.system.patterns import relative_patterns
 from ralph.system.secrets import Redactor, is_secret_name
 
 if TYPE_CHECKING:
@@ -78,9 +79,23 @@ def read_settings(
         found = [source for source in found if is_trusted(source)]
     user = toml_source(user_file().resolve())  # it may be a link to a folder of such files
     settings = with_flags([*found, *([user] if user else []), environment(), *more], flags or {})
+    settings = _from_workspace(settings, workspace)
     for source in found if own == "required" else ():
         require_trust(source, trust=trust, ask=ask)
     return settings
+
+
+def _from_workspace(found: SettingsFound, workspace: Path) -> SettingsFound:
+    """Return settings with absolute paths in the workspace written from it on: a worktree lies elsewhere."""
+    settings = found.settings
+    globs = {"noise": settings.noise, "protect": settings.protect}
+    try:
+        relative = {key: relative_patterns(patterns, workspace) for key, patterns in globs.items() if patterns}
+    except UsageError as error:
+        key = next(key for key, patterns in globs.items() if any(repr(each) in error.problem for each in patterns))
+        wrong = SettingError(key, found.origins.get(key, "the settings"), error.problem, error.remedy)
+        raise _naming_flag(wrong, Source(_COMMAND_LINE, {})) from None
+    return replace(found, settings=settings.model_copy(update=relative)) if relative else found
 
 
 def with_flags(sources: Sequence[Source], flags: Mapping[str, object]) -> SettingsFound:

@@ -119,7 +119,10 @@ class StatusFieldSetting(BaseModel, frozen=True, extra="forbid", defer_build=Tru
 
 def _require_within(glob: str) -> str:
     """Reject a glob that no path in the workspace can match."""
-    if {"", ".", ".."} & set(glob.strip().strip("/").split("/")):
+    path = glob.strip().removeprefix("!").removeprefix("./")
+    if path.startswith("~"):
+        raise ValueError("the home folder is not meant in a workspace; write it from the workspace on, as in docs/*.md")
+    if {"", ".", ".."} & set(path.strip("/").split("/")):
         raise ValueError("no path in the workspace matches it; write it from the workspace on, as in docs/*.md")
     return glob
 

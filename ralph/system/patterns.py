@@ -1,17 +1,23 @@
 """Patterns of paths, with the meaning that they have in `.gitignore`: one matcher for whatever has patterns.
 
-`*` and `?` stop at a slash, and `**` does not. A pattern with a slash before its end starts from the folder; any other
-one matches at any depth. One that ends in a slash matches folders. What matches a folder matches everything in it. A
-later pattern that begins with `!` takes paths out again.
+`*` and `?` stop at a slash, and `**` does not. A pattern with a slash before its end starts from the folder; any
+other one matches at any depth; so `./x` and `/x` are the one at the top. One that ends in a slash matches folders.
+What matches a folder matches everything in it. A later pattern that begins with `!` takes paths out again.
 """
 
+import os
+import re
 from collections.abc import Callable, Iterable
 from functools import lru_cache
+from pathlib import Path
 from typing import AnyStr
 
 from pathspec import GitIgnoreSpec
 from pathspec.patterns.gitignore.spec import GitIgnoreSpecPattern
 
+from ralph.errors import UsageError
+
+_FROM_TOP = re.compile(r"^(!?)\./")
 _REMEMBERED = 65_536
 _PARTS = {"\1": "[^/]*", "\2": "[^/]", "\3": "(?:.+/)?", "\4": "(?:/.+)?", "\5": "(?P<ps_d>/)"}
 """One character for each part of pathspec's expressions that has a slash in it."""
@@ -19,12 +25,39 @@ _PARTS = {"\1": "[^/]*", "\2": "[^/]", "\3": "(?:.+/)?", "\4": "(?:/.+)?", "\5":
 
 def path_matcher(patterns: Iterable[str]) -> Callable[[str], bool]:
     """Return a function that says whether a path matches; a folder's path ends in a slash."""
-    return lru_cache(_REMEMBERED)(GitIgnoreSpec.from_lines(patterns, _Linear, backend="simple").match_file)
+    lines = (_FROM_TOP.sub(r"\1/", pattern) for pattern in patterns)
+    return lru_cache(_REMEMBERED)(GitIgnoreSpec.from_lines(lines, _Linear, backend="simple").match_file)
 
 
 def is_literal(pattern: str) -> bool:
     """Return whether a pattern has nothing but the names of one path."""
     return not set(pattern) & set("*?[\\!#")
+
+
+def relative_patterns(patterns: Iterable[str], folder: Path) -> tuple[str, ...]:
+    """Return patterns with an absolute path in the folder written from the folder on, as in `./docs/*.md`.
+
+    Any other pattern is returned as it is. A leading slash otherwise stands for the folder itself.
+
+    Raises:
+        UsageError: an absolute path leads outside.
+    """
+    return tuple(_relative(pattern, folder) for pattern in patterns)
+
+
+def _relative(pattern: str, folder: Path) -> str:
+    path = pattern.removeprefix("!")
+    if not path.startswith("/"):
+        return pattern
+    inside = next((each for each in Path(path).parents if os.path.realpath(each) == str(folder)), None)
+    if inside is not None and inside != inside.parent:
+        end = "/" if path.endswith("/") else ""
+        return f"{'!' * pattern.startswith('!')}./{Path(path).relative_to(inside).as_posix()}{end}"
+    first = path.split("/")[1]
+    if is_literal(first) and os.path.lexists(f"/{first}") and not os.path.lexists(folder / first):
+        problem = f"{pattern!r} leads out of the workspace {folder}, so no path in it matches."
+        raise UsageError(problem, f"Write a pattern from the workspace on, as in docs/*.md or .{path[:80]}.")
+    return pattern
 
 
 class _Linear(GitIgnoreSpecPattern):

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from ralph.errors import WorkspaceError
+from ralph.system.patterns import relative_patterns
 from ralph.workspace.base import PlainWorkspace, Snapshot, Workspace
 from ralph.workspace.gate import Git, environment, read_settings
 from ralph.workspace.git import GitWorkspace
@@ -42,8 +43,10 @@ def open_workspace(
 
     Raises:
         WorkspaceError: the folder does not exist, cannot be read, or has no files checked out by git.
+        UsageError: a glob leads out of the folder.
     """
     folder = _folder(path)
+    noise, protect = relative_patterns(noise, folder), relative_patterns(protect, folder)
     state = Path(state_dir) if state_dir is not None else None
     places = [Path(os.path.realpath(file.parent), file.name) for file in own_files]
     own = [place.relative_to(folder).as_posix() for place in places if place.is_relative_to(folder)]

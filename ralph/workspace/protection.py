@@ -269,7 +269,7 @@ def _start(pattern: str) -> str:
     """Return the folder that contains all of a pattern's matches; empty for the workspace."""
     if "/" not in pattern.rstrip("/"):
         return ""
-    return "/".join(takewhile(is_literal, pattern.strip("/").split("/")))
+    return "/".join(takewhile(is_literal, pattern.removeprefix("./").strip("/").split("/")))
 
 
 def _content(path: str, there: os.stat_result, budget: int) -> bytes | None:

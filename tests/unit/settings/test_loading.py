@@ -9,13 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ralph.decision.breaker import PRESETS, BreakerSettings
-from ralph.errors import SettingError, UntrustedSettingsError
+from ralph.errors import SettingError, UntrustedSettingsError, UsageError
 from ralph.settings import (
     Settings,
     Source,
     environment,
     load_settings,
     parse_duration,
+    read_settings,
     require_trust,
     untrusted_keys,
 )
@@ -176,7 +177,8 @@ MISTAKES = [
     ({"strategy": None}, "strategy", "it should be text."),
     ({"protect": [""]}, "protect.0", "'' is not valid: no path in the workspace matches it"),
     ({"protect": ["a", "../outside"]}, "protect.1", "'../outside' is not valid: no path in the workspace"),
-    ({"protect": ["./here"]}, "protect.0", "write it from the workspace on"),
+    ({"protect": ["./"]}, "protect.0", "write it from the workspace on"),
+    ({"protect": ["~/x"]}, "protect.0", "the home folder is not meant"),
     ({"environment": {"only": ["PATH", "BAD-NAME="]}}, "environment.only.1", "no variable can have this name"),
     ({"noise": ["/"]}, "noise.0", "'/' is not valid: no path in the workspace matches it"),
     ({"noise": ["build/", "../*.log"]}, "noise.1", "write it from the workspace on"),
@@ -361,3 +363,13 @@ def test_a_key_without_its_section_is_told_where_it_belongs(key: str, meant: str
 )
 def test_the_source_that_is_named_is_the_one_that_says_it(values: tuple[dict[str, Any], ...], told: str) -> None:
     assert told in str(refusal(*values))
+
+
+def test_an_absolute_path_in_the_workspace_is_written_from_it_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    flags = {"--protect": (f"{tmp_path}/a/b.txt", "./here")}
+    assert read_settings(tmp_path, flags).settings.protect == ("./a/b.txt", "./here")
+    with pytest.raises(UsageError, match=r"--protect: .*leads out of the workspace"):
+        read_settings(tmp_path / "inner", {"--protect": (f"{tmp_path}/a/b.txt",)})

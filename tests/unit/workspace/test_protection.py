@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from ralph.errors import UsageError
 from ralph.testing import Repository
 from ralph.workspace import Workspace, open_workspace, protection
 from ralph.workspace.protection import RestoredPaths
@@ -258,6 +259,30 @@ async def test_links_in_a_circle_and_a_folder_in_a_files_place_harm_nobody(
     assert (await workspace.restore_protected("run-1")).left == ()
     assert (repo.path / ".git/hooks/pre-commit").read_text() == "#!/bin/sh\n"
     assert repo.git("status", "--porcelain") == "?? hooks-before/"
+
+
+async def test_a_path_may_be_absolute_or_begin_with_a_dot(repo: Repository, tmp_path: Path) -> None:
+    """However the user names a path in the workspace, it is protected; one outside is refused."""
+    (tmp_path / "link").symlink_to(repo.path)
+    patterns = (
+        f"{repo.path}/deep/a.txt",
+        f"{tmp_path}/link/linked/*.txt",
+        f"{repo.path}/golden/",
+        "./top.txt",
+        "/etc.txt",
+    )
+    kept = ("deep/a.txt", "linked/b.txt", "golden/c/d.txt", "top.txt", "etc.txt")
+    for name in (*kept, "deep/top.txt", "deep/etc.txt"):
+        repo.write(name, "before\n")
+    workspace = opened(repo.path, tmp_path, *patterns)
+    assert await workspace.guard("run-1") == ""
+    for name in (*kept, "deep/top.txt", "deep/etc.txt"):
+        repo.write(name, "after\n")
+    assert (await workspace.restore_protected("run-1")).restored == tuple(sorted(kept))
+    for outside in (f"{tmp_path}/x.txt", f"!{tmp_path}/*", str(repo.path)):
+        with pytest.raises(UsageError, match="leads out of the workspace") as refused:
+            opened(repo.path, tmp_path, outside)
+        assert repr(outside) in refused.value.problem
 
 
 async def test_patterns_mean_what_git_means_and_those_without_a_match_are_reported(
