@@ -114,6 +114,23 @@ def _sockets() -> Iterator[Path]:
                 yield Path(path).resolve()
 
 
+def surroundings(workspace: Path, folders: Sequence[Path]) -> Iterator[str]:
+    """Yield the options that show the repository around a workspace, without its sockets; `folders` are git's."""
+    top = repository_around(workspace) if folders else None
+    if top and any(top.is_relative_to(place) for place in _hidden_places()):
+        yield from ("--ro-bind", str(top), str(top))
+        for path in _sockets():
+            if path.is_relative_to(top) and not path.is_relative_to(workspace):
+                yield from ("--ro-bind", "/dev/null", str(path))
+
+
+def repository_around(workspace: Path) -> Path | None:
+    """Return the top of the repository that a workspace is a subfolder of, unless that contains the home folder."""
+    folders = (workspace, *workspace.parents)
+    top = next((folder for folder in folders if os.path.lexists(folder / ".git")), workspace)
+    return None if top == workspace or any(place.is_relative_to(top) for place in _hidden_places()) else top
+
+
 def programs() -> Iterator[Path]:
     """Yield the folders of PATH in hidden places, without which many tools would be missing, and the DNS's settings."""
     places = _hidden_places()

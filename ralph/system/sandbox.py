@@ -240,6 +240,7 @@ class Confinement:
                 *(find_program(bubblewrap.BWRAP) or bubblewrap.BWRAP, *bubblewrap.APART),
                 *(() if connected else ("--unshare-net",)),
                 *bubblewrap.hidden(),
+                *bubblewrap.surroundings(workspace, self.folders),
                 *(bubblewrap.own_hosts() if names else ()),
                 *bubblewrap.bound("--ro-bind-try", [*bubblewrap.programs(), *box.readable, *readable]),
                 *bubblewrap.bound("--bind-try", [*box.writable, *writable]),

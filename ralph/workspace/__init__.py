@@ -73,10 +73,14 @@ def open_workspace(
 def git_folders(path: Path) -> tuple[Path, ...]:
     """Return git's own folders outside of a workspace that is a worktree or a subfolder of a repository.
 
+    Empty for a subfolder of a repository around the home folder or all temporary files, which are not to be seen.
+
     Raises:
         WorkspaceError: the repository in the workspace names a folder that does not name the workspace in turn.
     """
-    if (found := find_repository(path)) is None:
+    from ralph.system.bubblewrap import repository_around
+
+    if (found := find_repository(path)) is None or (found[1] and repository_around(path) is None):
         return ()
     repository = found[0]
     folders = dict.fromkeys((repository.common, repository.git_dir))

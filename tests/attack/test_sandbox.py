@@ -37,6 +37,7 @@ from ralph.system.process import run
 from ralph.system.sandbox import Confinement, Sandbox
 from ralph.testing import ModelServer, Say, Shell
 from ralph.types.output import Answered
+from ralph.workspace import git_folders
 
 pytestmark = [pytest.mark.attack, pytest.mark.timeout(120)]
 
@@ -375,6 +376,31 @@ async def test_a_link_in_the_place_of_gits_folder_is_refused(workspace: Path) ->
     (workspace / ".git").symlink_to("git")
     with pytest.raises(UsageError, match="symbolic link"):
         await confined(workspace).require()
+
+
+@pytest.mark.parametrize("linked", [False, True])
+async def test_git_works_in_a_subfolder_and_nothing_else_can_be_changed(workspace: Path, linked: bool) -> None:
+    who = ("-c", "user.name=a", "-c", "user.email=a@b.c")
+    (workspace / "part").mkdir()
+    for name in ("other", "part/file"):
+        (workspace / name).write_text("first\n")
+    for words in (("add", "-A"), (*who, "commit", "-qm", "one"), ("worktree", "add", "-q", "../tree")):
+        assert (await run(["git", *words], cwd=workspace, timeout=20)).code == 0
+    top = workspace.parent / "tree" if linked else workspace
+    part = top / "part"
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(str(top / "s"))
+        server.listen()
+        within = Confinement(sandbox=Sandbox(kind="bwrap"), workspace=part, folders=git_folders(part))
+        await within.require()
+        commit = f"git {' '.join(who)} commit -qm two"
+        asked = "import socket; socket.socket(socket.AF_UNIX).connect('../s')"
+        text = f'echo 2 >> file; echo 2 >> ../other; rm -f ../.git; git add -A && {commit}; {PYTHON} -c "{asked}"'
+        done = await run(within.command(["/bin/sh", "-c", text], cwd=part), cwd=part, timeout=30)
+    said = await run(["git", "show", "--format=%s", "--name-status"], cwd=top, timeout=20)
+    assert said.stdout.split() == ["two", "M", "part/file"], done.stderr
+    assert (top / "other").read_text() == "first\n"
+    assert "ConnectionRefusedError" in done.stderr
 
 
 async def test_git_works_in_the_sandbox(workspace: Path) -> None:

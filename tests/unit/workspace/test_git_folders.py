@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from ralph.errors import WorkspaceError
+from ralph.system.bubblewrap import repository_around
 from ralph.testing import Repository
 from ralph.workspace import git_folders
 
@@ -53,3 +54,9 @@ def test_a_folder_cannot_take_another_repository(repo: Repository, tmp_path: Pat
         git_folders(top)
     assert str(victim) in str(caught.value)
     assert caught.value.exit_code == 2
+
+
+def test_a_repository_around_the_home_folder_is_not_shown(repo: Repository, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(repo.path))
+    assert git_folders(repo.path / "src") == ()
+    assert repository_around(repo.path / "src") is None
