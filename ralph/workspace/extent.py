@@ -1,17 +1,21 @@
 """Folders that are too wide for a run: the whole disk, a home folder, and those of very many files."""
 
+from pathlib import Path
+
 import anyio
 
 from ralph.errors import WorkspaceError
 from ralph.system.files import home_folders
 from ralph.workspace.base import Workspace
-from ralph.workspace.repository import GitError
+from ralph.workspace.repository import GitError, find_repository
 
 MOST_FILES = 100_000
 """The most files that the first checkpoint may have to read."""
 
 _PATIENCE = 20.0
 """Seconds after which a listing that has not ended counts as one of too many files."""
+
+_PRIVATE = (".ssh", ".aws", ".gnupg")
 
 
 async def require_narrow(workspace: Workspace) -> None:
@@ -23,7 +27,8 @@ async def require_narrow(workspace: Workspace) -> None:
     remedy = "Name the project's own folder with -C, or add --force if you mean all of this."
     if folder == folder.parent:
         raise WorkspaceError(f"{folder} is the whole disk: an agent that works in it may change everything.", remedy)
-    if any(home.is_relative_to(folder) for home in home_folders()):
+    within = {home for home in home_folders() if home.is_relative_to(folder)}
+    if within and not (within == {folder} and await _is_project(folder)):
         problem = "it has your keys, settings and other projects, and all of them could be changed and saved"
         raise WorkspaceError(f"{folder} is, or contains, your home folder: {problem}.", remedy)
     if workspace.checkpoints is None:
@@ -41,3 +46,15 @@ async def require_narrow(workspace: Workspace) -> None:
             "the first iteration.",
             f"List what is not yours to keep in .gitignore, or turn checkpoints off (checkpoints = false). {remedy}",
         )
+
+
+async def _is_project(home: Path) -> bool:
+    """Return whether a home folder is just a project, as in a container: a repository with files, and no keys."""
+    if any((home / name).exists() for name in _PRIVATE):
+        return False
+    try:
+        repository, within = find_repository(home) or (None, "")
+        head = await repository.head() if repository and not within else None
+        return bool(repository and head and await repository.git("ls-tree", "--name-only", head))
+    except (GitError, WorkspaceError, OSError):
+        return False

@@ -47,6 +47,22 @@ def test_the_disk_and_every_home_folder_are_refused(
         assert refusal(folder) == "", folder
 
 
+def test_a_home_folder_that_is_just_a_project_is_none(
+    repository: Repository, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """In a container the home folder may be the project; keys in it, or no commit, show that it is more than that."""
+    monkeypatch.setattr("ralph.workspace.extent.home_folders", lambda: (repository.path,))
+    repository.write("a.txt", "a\n")
+    repository.commit("first")
+    assert refusal(repository.path) == ""
+    assert "your home folder" in refusal(repository.path.parent)
+    (repository.path / ".ssh").mkdir()
+    assert "your home folder" in refusal(repository.path)
+    begun = Repository.begin(tmp_path / "begun")
+    monkeypatch.setattr("ralph.workspace.extent.home_folders", lambda: (begun.path,))
+    assert "your home folder" in refusal(begun.path)
+
+
 def plain(folder: Path) -> None:
     fill(folder)
 
