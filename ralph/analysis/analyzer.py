@@ -142,7 +142,7 @@ class ResponseAnalyzer:
     ) -> tuple[Reply, tuple[str, ...]]:
         """Return the reply with all signals, and a sentence for each problem with a further detector."""
         hidden = () if isinstance(status, StatusMissing) else ((status.start, status.end),)
-        reading = read(output.text, hidden)
+        reading = read(output.text, hidden, self._words.prescan)
         scope = Scope(reading, self._words.find(reading.prose))
         signals = Signals()
         reply = Reply(output, status, context or AnalysisContext(), self._words, reading, scope, signals)
@@ -305,9 +305,9 @@ def _problem_of(signal: Signal) -> str:
 def _coverage(reply: Reply) -> Coverage | None:
     """Return how much was read; None if that was everything."""
     reading, left_out = reply.reading, reply.scope.hits.left_out
-    if not (reading.left_out or left_out):
+    if len(reading.stretches) == 1 and not left_out:
         return None
-    return Coverage(closely=len(reply.output.text) - reading.left_out, of=len(reply.output.text), left_out=left_out)
+    return Coverage(closely=reading.closely, of=len(reply.output.text), left_out=left_out)
 
 
 def _warnings(metrics: Metrics, work: CompletionScore, status: Status) -> tuple[str, ...]:

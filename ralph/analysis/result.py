@@ -118,7 +118,7 @@ class Coverage(BaseModel, frozen=True):
 
     Attributes:
         closely: characters that every detector has read: all of a reply of up to 80 KB; of a longer one the first 16
-            KB and the last 64 KB.
+            KB, the last 64 KB and the surroundings of strong phrases in between.
         of: characters of the reply.
         left_out: characters of these in which no words were searched, as those before and after them have thousands.
     """
@@ -391,7 +391,7 @@ def collect_evidence(reply: Reply) -> tuple[Evidence, ...]:
     found = reply.signals.all()
     if len(found) > EVIDENCE_KEPT:
         found = sorted(found, key=lambda signal: -abs(signal.weight))[:EVIDENCE_KEPT]
-    if reply.reading.left_out:
+    if len(reply.reading.stretches) > 1:
         found = [_placed(signal, reply.reading) for signal in found]
     found.sort(key=_SPAN_OF)
     whole, plain = reply.output.text, reply.output.text.isascii()

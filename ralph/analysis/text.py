@@ -1,13 +1,14 @@
 """A reply as the detectors read it: quotes, fences and tables are blanked out, and the rest is cut into sentences.
 
 Blanking keeps every position: a span of the prose is a span of the text. Of a reply longer than `HEAD` and `TAIL`
-together, these two are read. Every step is linear in the length of the text, whatever it contains.
+together, these two are read, and between them only the surroundings of a few strong phrases. Every step is linear in
+the length of the text, whatever it contains.
 """
 
 import re
 import sys
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain, islice
@@ -20,13 +21,16 @@ from ralph.system.text import pattern, storable
 HEAD, TAIL = 16_384, 65_536
 """Characters read at the beginning and at the end of a reply that is longer than both together."""
 
-_SEAM = "\n\n"
+_AROUND = 300
+"""Characters read on either side of a strong phrase in between."""
 _MOST_FENCES = 4_000
 _MOST_FENCES_OF_ALL = 20_000
 """Fence marks that count in the text that is read closely, and in the whole of a long reply. The text after them counts
 as outside of a fence."""
 
 Span = tuple[int, int]
+Prescanner = Callable[[str, Sequence[Span]], Sequence[int]]
+"""Finds a few places of strong phrases in some spans of a text, in order."""
 
 _FENCE = pattern(r"\n[ \t]{0,8}(`{3,}|~{3,})([^\n]*)")
 _HEADING = pattern(r"\n[ \t]{0,3}#{1,6}[ \t][^\n]*")
@@ -63,14 +67,14 @@ class Reading:
     """A reply prepared for the detectors.
 
     Attributes:
-        text: the text that is read, with its status block blanked; of a long reply its two ends with a blank line
-            between.
+        text: the text that is read, with its status block blanked; of a long reply the pieces with blank lines between.
         lower: the same in lower case.
         unfenced: `text` without code fences.
         prose: `unfenced` in lower case without quotes, tables and inline code, but with headings.
         headings: their spans.
         starts: the beginnings of sentences and headings, ascending.
-        left_out: the characters between the two ends, which are not read.
+        stretches: the spans of the reply that are read, in order.
+        seams: where each stretch begins in `text`.
     """
 
     text: str
@@ -79,7 +83,13 @@ class Reading:
     prose: str
     headings: tuple[Span, ...]
     starts: tuple[int, ...]
-    left_out: int
+    stretches: tuple[Span, ...]
+    seams: tuple[int, ...]
+
+    @property
+    def closely(self) -> int:
+        """The number of characters of the reply that are read."""
+        return sum(end - begin for begin, end in self.stretches)
 
     def sentence(self, position: int) -> Span:
         """Return the span of the sentence or heading around a position."""
@@ -100,13 +110,15 @@ class Reading:
 
     def place(self, start: int, end: int) -> Span:
         """Return the span of the reply for a span of `text`."""
+        if len(self.seams) == 1:
+            return start, end
         return self._place(start), max(self._place(start), self._place(end - 1) + 1)
 
     def _place(self, position: int) -> int:
-        """Return the position in the reply; the blank line between the two ends is at the end of the first."""
-        if not self.left_out or position < HEAD:
-            return position
-        return HEAD if position < HEAD + len(_SEAM) else position - len(_SEAM) + self.left_out
+        """Return the position in the reply; the blank line between two pieces is at the end of the first."""
+        index = bisect_right(self.seams, position) - 1
+        begin, end = self.stretches[index]
+        return min(begin + position - self.seams[index], end)
 
 
 class _Fence(NamedTuple):
@@ -117,31 +129,73 @@ class _Fence(NamedTuple):
     mark: str
 
 
-def read(reply: str, hidden: Sequence[Span] = ()) -> Reading:
+def read(reply: str, hidden: Sequence[Span] = (), prescan: Prescanner | None = None) -> Reading:
     """Prepare a reply for the detectors.
 
     Args:
         reply: the whole text.
         hidden: spans that are not prose, such as the status block.
+        prescan: finds the places that are worth reading in the middle of a long reply.
     """
-    left_out = max(0, len(reply) - HEAD - TAIL)
-    if left_out:
-        tail = len(reply) - TAIL
-        fence = _open_fence(tuple(_fences(reply, most=_MOST_FENCES_OF_ALL)), tail)
-        ends = (
-            _piece(reply[:HEAD], _within(hidden, 0, HEAD)),
-            _piece(reply[tail:], _within(hidden, tail, len(reply)), fence),
-        )
-        text, unfenced = (_SEAM.join(texts) for texts in zip(*ends, strict=True))
-    else:
+    if len(reply) <= HEAD + TAIL:
+        stretches = ((0, len(reply)),)
         text, unfenced = _piece(reply, hidden)
+        seams = (0,)
+    else:
+        fences = tuple(_fences(reply, most=_MOST_FENCES_OF_ALL))
+        stretches = tuple(_stretches(reply, fences, prescan))
+        pieces = [
+            _piece(reply[begin:end], _within(hidden, begin, end), _open_fence(fences, begin))
+            for begin, end in stretches
+        ]
+        text, unfenced = ("\n\n".join(texts) for texts in zip(*pieces, strict=True))
+        seams = tuple(_seams(stretches))
     prose = _prose(unfenced)
     headings = _headings(prose)
-    seam = (HEAD + len(_SEAM),) if left_out else ()
-    starts = sorted({0, *_sentence_starts(prose), *chain.from_iterable(headings), *seam})
+    starts = sorted({*_sentence_starts(prose), *chain.from_iterable(headings), *seams})
     lower = _lower(text)
     lower_prose = lower if prose is text else _lower(prose)
-    return Reading(text, lower, unfenced, lower_prose, headings, tuple(starts), left_out)
+    return Reading(text, lower, unfenced, lower_prose, headings, tuple(starts), stretches, seams)
+
+
+def _stretches(reply: str, fences: Sequence[_Fence], prescan: Prescanner | None) -> Iterator[Span]:
+    """Yield the spans of a long reply to read.
+
+    A phrase within a fence is no reason to read there: it is code, even if the fence is never closed.
+    """
+    last = len(reply) - TAIL
+    at, end = 0, HEAD
+    for place in prescan(reply, list(_between(fences, HEAD, last))) if prescan else ():
+        begin, stop = _surroundings(reply, place)
+        if begin > end:
+            yield at, end
+            at = begin
+        end = max(end, min(last, stop))
+    if end == last:
+        yield at, len(reply)
+    else:
+        yield at, end
+        yield last, len(reply)
+
+
+def _surroundings(reply: str, place: int) -> Span:
+    """Return the span around a place, cut at whole lines if possible, else at whole words."""
+    first, last = place - _AROUND, place + _AROUND
+    begin = max(reply.find("\n", first, place), first) if "\n" in reply[first:place] else reply.find(" ", first, place)
+    end = max(reply.rfind("\n", place + _AROUND // 2, last), reply.rfind(" ", place, last))
+    return max(begin, first), end if end >= 0 else last
+
+
+def _between(fences: Iterable[_Fence], begin: int, end: int) -> Iterator[Span]:
+    """Yield the parts of a span outside of fences."""
+    for fence in fences:
+        if fence.begin >= end:
+            break
+        if fence.begin > begin:
+            yield begin, fence.begin
+        begin = max(begin, fence.end)
+    if begin < end:
+        yield begin, end
 
 
 def _within(spans: Sequence[Span], begin: int, end: int) -> list[Span]:
@@ -153,6 +207,13 @@ def _open_fence(fences: Sequence[_Fence], position: int) -> str:
     """Return the mark of the fence around a position."""
     index = bisect_left(fences, position, key=lambda fence: fence.begin) - 1
     return fences[index].mark if index >= 0 and position < fences[index].end else ""
+
+
+def _seams(stretches: Iterable[Span]) -> Iterator[int]:
+    at = 0
+    for begin, end in stretches:
+        yield at
+        at += end - begin + 2
 
 
 def _piece(text: str, hidden: Iterable[Span], fence: str = "") -> tuple[str, str]:

@@ -4,17 +4,110 @@ import re
 import sys
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
-from functools import lru_cache
+from functools import cached_property, lru_cache
+from itertools import accumulate
 from operator import itemgetter
 from typing import Any, NamedTuple, cast
 
-from ahocorasick_rs import AhoCorasick
+from ahocorasick_rs import AhoCorasick, BytesAhoCorasick
 
 from ralph.analysis.lexicon import Keyword, Role, lexicon
 from ralph.analysis.text import Reading, Span
 from ralph.system.text import pattern
+
+PRESCAN_FIRST, PRESCAN_LAST = 16, 16
+"""Places of each rank that are returned, from the beginning and from the end."""
+
+_CHUNK = 16_384
+_LONGEST = 100
+"""Characters by which a phrase may reach into the next chunk."""
+
+
+class Prescan:
+    """Search for phrases in text that is too long to read closely.
+
+    It finds phrases in any case, written with single spaces, also within words and quotes. It searches from the
+    beginning until it has enough, and then from the end. It searches bytes, in a third of the time of characters.
+
+    Args:
+        ranks: phrases in lower case. Those of one rank do not crowd out those of another.
+    """
+
+    def __init__(self, *ranks: Iterable[str]) -> None:
+        self._ranks = [BytesAhoCorasick([phrase.encode() for phrase in phrases]) for phrases in ranks]
+
+    def __call__(self, text: str, spans: Sequence[Span]) -> list[int]:
+        """Return the places of the first and the last phrases of each rank within the spans, in order."""
+        chunks = [_Chunk(text, parts) for parts in _together(spans)]
+        return sorted({place for rank in self._ranks for place in _ends(rank, chunks)})
+
+
+class _Chunk:
+    """Spans of a text that are searched together, with a line feed between each two of them."""
+
+    def __init__(self, text: str, spans: Sequence[Span]) -> None:
+        self._text, self._spans = text, spans
+
+    @cached_property
+    def _piece(self) -> str:
+        return "\n".join([self._text[begin:end] for begin, end in self._spans])
+
+    @cached_property
+    def _raw(self) -> bytes:
+        return self._piece.encode(errors="replace").lower()
+
+    @cached_property
+    def _starts(self) -> list[int]:
+        """The positions in the piece at which the spans begin."""
+        return list(accumulate([end - begin + 1 for begin, end in self._spans[:-1]], initial=0))
+
+    def places(self, rank: BytesAhoCorasick) -> list[int]:
+        """Return the first and the last places."""
+        found = rank.find_matches_as_indexes(self._raw)
+        if len(found) > PRESCAN_FIRST + PRESCAN_LAST:
+            found = [*found[:PRESCAN_FIRST], *found[-PRESCAN_LAST:]]
+        ascii_only = self._piece.isascii()
+        return [self._place(start if ascii_only else len(self._raw[:start].decode())) for _, start, _ in found]
+
+    def _place(self, position: int) -> int:
+        """Return the position in the text for one in the piece."""
+        index = bisect_right(self._starts, position) - 1
+        return self._spans[index][0] + position - self._starts[index]
+
+
+def _together(spans: Iterable[Span]) -> Iterator[list[Span]]:
+    """Yield spans to search at once: parts of a long span, or many short ones."""
+    parts: list[Span] = []
+    length = 0
+    for first, end in spans:
+        for begin in range(first, end if end - first > 1 else first, _CHUNK):
+            part = begin, min(begin + _CHUNK + _LONGEST, end)
+            if length > _CHUNK:
+                yield parts
+                parts, length = [], 0
+            parts.append(part)
+            length += part[1] - begin
+    if parts:
+        yield parts
+
+
+def _ends(rank: BytesAhoCorasick, chunks: Sequence[_Chunk]) -> list[int]:
+    """Return the first and the last places."""
+    first: list[int] = []
+    looked_at = 0
+    while looked_at < len(chunks) and len(first) < PRESCAN_FIRST:
+        first += chunks[looked_at].places(rank)
+        looked_at += 1
+    last: list[int] = []
+    for chunk in reversed(chunks[looked_at:]):
+        if len(last) >= PRESCAN_LAST:
+            break
+        last = [*chunk.places(rank), *last]
+    found = [*first, *last]
+    return found if len(found) <= PRESCAN_FIRST + PRESCAN_LAST else [*found[:PRESCAN_FIRST], *found[-PRESCAN_LAST:]]
+
 
 FIRST, LAST = 2_000, 4_200
 """Places of words after which the search from the beginning, and from the end, stops. Ordinary prose has fewer in all
@@ -35,6 +128,7 @@ _WRAPPED = pattern(r"\n(?<=[\w',]\n)[ \t]{1,2}(?=[\w'])")
 _NUMBER = r"(?:\d{1,9} )?"
 _ANY_NUMBER = pattern(" # ")
 _NUMBERS = pattern(r" (?:\d{1,9} )?")
+_STRONG: frozenset[Role] = frozenset({"blocked", "limit"})
 
 
 class Hit(NamedTuple):
@@ -186,6 +280,26 @@ class Vocabulary:
             forms = sorted(self._numbered[head], key=len, reverse=True)
             self._patterns[head] = pattern("|".join(map(_expression, forms)))
         return self._patterns[head]
+
+    def prescan(self, text: str, spans: Sequence[Span]) -> Sequence[int]:
+        """Return places of the strongest phrases in spans of a text in any case; only a few of many."""
+        return self._prescan(text, spans)
+
+    @cached_property
+    def _prescan(self) -> Prescan:
+        """The search for strong phrases; those that are enough by themselves have a rank of their own."""
+        strong = {name for name, keyword in self.keywords.items() if keyword.weight == "very_high"}
+        ranks: tuple[list[str], list[str]] = ([], [])
+        for text, parts in self._parts.items():
+            roles = {role for found in parts.values() for role in found}
+            if roles & _STRONG or ("keyword" in roles and not strong.isdisjoint(parts)):
+                ranks[0].append(text)
+            elif "keyword" in roles:
+                ranks[1].append(text)
+            if "halted" in roles:  # by itself too frequent: "BLOCKED: …"
+                ranks[0].append(f"{text}:")
+        ranks[0].extend(form.rpartition(" # ")[2] for forms in self._numbered.values() for form in forms)
+        return Prescan(*ranks)
 
 
 def _parts_of(known: _Written, text: str) -> _Parts:

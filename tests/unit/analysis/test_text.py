@@ -90,9 +90,9 @@ def test_sentences(text: str, sentences: list[str]) -> None:
     assert [text[begin:end] for begin, end in found] == sentences
 
 
-@pytest.mark.parametrize("share", [0, 1])
+@pytest.mark.parametrize("share", [0, 0.5, 1])
 @pytest.mark.parametrize("size", [2 * MB, 10 * MB])
-def test_a_strong_phrase_is_found_at_either_end(share: float, size: int) -> None:
+def test_a_strong_phrase_is_found_wherever_it_stands(share: float, size: int) -> None:
     text = planted(size, "All 12 tests are passing. No remaining issues.", share)
 
     found = shown(analyze_text(text), text, "completion_keyword", "discounted_keyword")
@@ -118,19 +118,51 @@ def test_every_piece_of_a_long_reply_keeps_its_place() -> None:
 
     found = shown(analyze_text(text), text, "completion_keyword")
 
-    assert found == ["All tests pass", "ready for review"]
+    assert found == ["All tests pass", "No remaining issues", "ready for review"]
 
 
 @pytest.mark.parametrize("unicode", ["é", "完", "👩\u200d👧", "\ud800"])
 def test_places_are_characters_whatever_their_size(unicode: str) -> None:
-    text = long_reply(MB, start=unicode * 20_000, end=f"{unicode * 400} All tests pass.")
+    text = long_reply(MB, start=unicode * 20_000, middle=f"{unicode * 400} All tests pass.")
 
     assert shown(analyze_text(text), text, "completion_keyword") == ["All tests pass"]
+
+
+@pytest.mark.parametrize(
+    "middle",
+    [
+        "Not all tests pass.",
+        "Once all tests pass, I will go on.",
+        'It prints "all tests pass" then.',
+        "> all tests pass",
+        "```\nall tests pass\n```",
+    ],
+)
+def test_what_is_not_meant_does_not_count_in_the_middle_of_a_long_reply_either(middle: str) -> None:
+    assert not analyze_text(long_reply(MB, middle=middle)).completion.detected
 
 
 def test_a_fence_that_is_open_before_the_end_is_read_hides_what_is_in_it() -> None:
     assert not analyze_text(long_reply(MB, middle="```", end="All tests pass.")).completion.detected
     assert analyze_text(long_reply(MB, middle="```\n```", end="All tests pass.")).completion.detected
+
+
+@pytest.mark.parametrize(
+    "middle",
+    [
+        "BLOCKED: the tests cannot run without database credentials, please provide them.",
+        "I cannot continue without database credentials.",
+    ],
+)
+def test_a_blocker_is_found_in_the_middle_of_a_long_reply(middle: str) -> None:
+    assert analyze_text(long_reply(MB, middle=middle)).state == "blocked"
+
+
+def test_a_phrase_is_not_crowded_out_by_weaker_ones() -> None:
+    noise = "This is done, that is done.\n" * 10_000
+    text = long_reply(MB, middle=f"{noise}All tests pass.\n{noise}")
+
+    assert "All tests pass" in shown(analyze_text(text), text, "completion_keyword")
 
 
 def test_the_result_says_how_much_was_read() -> None:
