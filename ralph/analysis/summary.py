@@ -88,6 +88,19 @@ _BESIDE = frozenset((
 ))
 """Words between a word of change and a name that is not what was changed."""
 
+_SAID = rf"(?:{_ENGLISH})(?:\s?(?:/|,|&|and)\s?(?:{_ENGLISH})){{0,2}}"
+# The line above a list of changed files, and the beginning of its items and of other lines within it.
+_LABEL = pattern(
+    rf"""[\s\#>*_-]{{0,12}}(?:\d{{1,2}}\.\s)?(?:(?:all|key|main)\s)?
+    (?:{_SAID}\sfiles?|files?\s{_SAID}|changes(?:\smade)?|files|(?:{_CHINESE})的?(?:{"|".join(_FILES_CHINESE)}))\b
+    [^\n.|]{{0,40}}$""",
+    re.VERBOSE,
+)
+_LABELLED = ("file", "changes", *_FILES_CHINESE)
+"""Words of which every label has one."""
+_ITEM = pattern(rf"\s{{0,3}}(?:[-*•+]|\d{{1,2}}[.)]|\|)\s{{1,3}}[*_`\[]{{0,4}}({_NAME})")
+_LISTED = pattern(r"\s{2,}|\t|\s{0,3}(?:\||(?:[-*•+]|\d{1,2}[.)])\s)")
+
 _FIX_WORDS, _FIX_WORDS_CHINESE = ("fixed", "resolved", "corrected"), ("修復", "修复", "修正", "解決", "解决")
 _FAULTS = ("error", "bug", "issue", "problem", "failure", "錯誤", "错误", "問題", "问题", "缺陷", "漏洞")
 _FIXING, _FAULT = f"(?:{'|'.join(_FIX_WORDS)})", "(?:error|bug|issue|problem|failure)"
@@ -158,8 +171,8 @@ def _count_files(lower: str) -> int:
 
 
 def _count_names(lower: str) -> int:
-    """Return how many names stand beside words of change, each once, without those that are the end of another."""
-    names: set[str] = set()
+    """Return how many names are listed or stand beside words of change, without those that are the end of another."""
+    names = set(islice(_in_lists(lower), _MOST))
     for match in islice(_NAMED.finditer(lower), _MOST):
         if _BESIDE.isdisjoint(match["between"].split()):
             said = match["names"]
@@ -168,6 +181,20 @@ def _count_names(lower: str) -> int:
     if len(kept) < 2:
         return len(kept)
     return sum(not any(other.endswith(f"/{name}") for other in kept) for name in kept)
+
+
+def _in_lists(lower: str) -> Iterator[str]:
+    """Yield the names at the beginning of list items under a label."""
+    if not any(map(lower.__contains__, _LABELLED)):
+        return
+    inside = False
+    for line in lower.split("\n"):
+        if any(map(line.__contains__, _LABELLED)) and _LABEL.match(line):
+            inside = True
+        elif inside and (item := _ITEM.match(line)):
+            yield item[1]
+        elif line.strip() and not _LISTED.match(line):
+            inside = False
 
 
 def _count_repairs(lower: str) -> int:

@@ -8,6 +8,42 @@ from ralph.analysis import AnalysisContext, ResponseAnalyzer, extract_work_summa
 from ralph.status import StatusMissing
 from ralph.types.output import Changes, Output
 
+TABLE = """## Files changed
+
+| File | What |
+|------|------|
+| `src/cart.py` | rounds half up |
+| `src/price.py` | new |
+| `tests/test_price.py` | covers both |
+
+## Notes
+
+| Node | Version |
+|------|---------|
+| a.py | unrelated |
+"""
+BULLETS = """Here is what I did.
+
+**Files created/modified:**
+- `backend/lookup.py` - looks up prices (see `backend/app.py`)
+- **`backend/cart.py`**: adds
+- backend/price.py:14-20 rounds, with node.js as a model
+
+**How to run**
+- README.md says it
+"""
+NUMBERED = """### Changes made
+
+1. **`cart_view.dart`** (major changes):
+   - Added an import for `price.dart`
+   - `reset()` clears it
+2. `docs/stories/README.md` - the new story
+3. Nothing else.
+
+All 14 tests pass.
+"""
+
+
 WORK_DONE = [
     ("Modified 3 files, 12 tests passing, 2 errors fixed", "Modified 3 files, 12 tests passing, 2 errors fixed"),
     (
@@ -17,6 +53,8 @@ WORK_DONE = [
     ("**Files modified:** 5 (`a.css`, `b.ts`)", "Modified 5 files"),
     ("**Files modified:** 5 (`a.ts`)\n**Files created:** 2 (`c.ts`, `d.svg`)", "Modified 7 files"),
     ("- FILES_CHANGED\n- Files changed: 4", "Modified 4 files"),
+    ("Files created:\n1. `a.py` - new\n2. `b.py` - new\n", "Modified 2 files"),
+    ("Files changed:\n- src/a.py\n- src/b.py", "Modified 2 files"),
     ("Files changed (6)", "Modified 6 files"),
     ("Changes (5 files):", "Modified 5 files"),
     (" 9 files changed, 412 insertions(+), 38 deletions(-)", "Modified 9 files"),
@@ -27,6 +65,10 @@ WORK_DONE = [
     ("Created `a.py` and `b.py`", "Modified 2 files"),
     ("Created `src/a.py`, `src/b.py` and c.toml.", "Modified 3 files"),
     ("Created `src/a.py`. Then I updated `src/a.py` and a.py.", "Modified 1 file"),
+    (TABLE, "Modified 3 files"),
+    (BULLETS, "Modified 3 files"),
+    (NUMBERED, "Modified 2 files, 14 tests passing"),
+    ("修改的文件：\n- src/a.py\n- src/b.py", "Modified 2 files"),
     ("修改了 3 個文件，12 個測試通過，修復了 2 個錯誤", "Modified 3 files, 12 tests passing, 2 errors fixed"),
     ("创建 4 个文件", "Modified 4 files"),
     ("修改了三個檔案，新增 2 個檔案", "Modified 5 files"),
