@@ -13,7 +13,7 @@ from itertools import islice
 from operator import itemgetter
 
 from ralph.analysis.detectors.activity import announcement_end, line_end, line_start
-from ralph.analysis.detectors.claims import relevant_hits
+from ralph.analysis.detectors.claims import is_stated, relevant_hits
 from ralph.analysis.detectors.objections import Objections, is_check_verdict
 from ralph.analysis.lexicon import Role
 from ralph.analysis.result import AGAINST, VERY_HIGH, Reply, Signal
@@ -33,6 +33,7 @@ _LABEL = pattern(
 )
 _LEFT_OF_IT = frozenset({"remaining", "pending", "outstanding", "missing", "open", "pendiente", "pendientes"})
 _AMOUNT = pattern(r"[\s*_~]{0,6}\d")
+_NUMBER = pattern(r"[\s*_#-]{0,4}\d")
 _ITEM = pattern(r"\n[ \t]{0,8}(?:[-*+•]|\d{1,2}[.)])[ \t][^\n]{0,200}")
 _MARKS = " \t\n*_#>-•.0123456789)✅❌⚠️🔄⏳"
 # A number of things as the subject of a sentence, up to its verb.
@@ -90,12 +91,11 @@ _MEANT = pattern(
 _MEANS = 80  # characters before a failing check in which it is said to be meant
 # After "failed" these say that nothing did: "Failed checks: 0".
 _NONE = pattern(r"(?:[ \t]\w{1,12}){0,2}[\s*_`]{0,4}[:：=][\s*_`]{0,4}(?:0|none|zero)\b")
+_ROW = pattern(r"\n[ \t]{0,8}(?:\||[-*+•]|\d{1,2}[.)])[^\n]{1,400}")
 _TICKS = "✅✔☑"
 _TICK = pattern(f"[{_TICKS}]")
-_OPEN, _NOT_BEGUN = "🔄⏳🚧⌛", "🔜⬜🔲☐◻◽▢"
-_ROW = pattern(rf"\n[ \t]{{0,8}}(?:\||[-*+•{_NOT_BEGUN}]|\d{{1,2}}[.)])[^\n]{{1,400}}")
-_UNBEGUN = pattern(f"[{_NOT_BEGUN}]")
-_UNTICKED = pattern(rf"[{_OPEN}{_NOT_BEGUN}]|❌(?=[\s*_]*(?:\||\Z|not|no|missing|todo|pending|open|未|没|沒|尚))")
+_OPEN = "🔄⏳🚧⌛⬜🔲"
+_UNTICKED = pattern(rf"[{_OPEN}]|❌(?=[\s*_]*(?:\||\Z|not|no|missing|todo|pending|open|未|没|沒|尚))")
 _STATES = (
     "todo|to do|open|pending|not started|not yet|next|in progress|planned|missing|pendiente"
     "|未开始|未開始|待开始|待開始|即将开始|即將開始|进行中|進行中|未完成|待办|待辦"
@@ -104,9 +104,11 @@ _STATES = (
 _UNDONE = pattern(rf"[\s*_]{{0,6}}(?i:{_STATES})[\s*_]{{0,6}}\|?\s{{0,4}}\Z")
 # A cell that may say so. Without one the rows are not read one by one.
 _MAY_BE_UNDONE = pattern(rf"\|[\s*_]{{0,6}}(?=[topnimTOPNIMİı未待即进進])(?i:{_STATES})")
+_NOT_BEGUN = frozenset("🔜⬜🔲☐◻◽▢")
 _PENDING = frozenset({"once", "as soon as", "una vez", "en cuanto", "sobald", "一旦"})
 _ALLOWED: tuple[Role, ...] = ("beyond", "optional", "proviso")
 _EXCUSES: tuple[Role, ...] = ("beyond", "mended", "optional")
+_SHARE_ROLES: tuple[Role, ...] = ("part", "pieced", "qualifier")
 _FINAL = pattern(r"\b(?:last|final|letzte[nrs]?|últim[oa])\b|最[后後]")
 _WHOLE: tuple[Role, ...] = ("all", "everything", "whole", "piece", "trouble", "goal", "member")
 _NOTHING = frozenset({"nothing left", "last", "promise"})  # names of claims of the whole
@@ -127,8 +129,7 @@ def detect_open_work(reply: Reply) -> Iterable[Signal]:
 
 def _may_list_states(text: str, begin: int) -> bool:
     """Return True if there may be a list of states, which can show open items without any word."""
-    ticked = not text.isascii() and _shows(text, begin, _TICKS)
-    if (ticked and _shows(text, begin, _OPEN + "❌")) or (not text.isascii() and _shows(text, begin, _NOT_BEGUN)):
+    if not text.isascii() and _shows(text, begin, _TICKS) and _shows(text, begin, _OPEN + "❌"):
         return True
     return "|" in text and _MAY_BE_UNDONE.search(text, begin) is not None
 
@@ -155,7 +156,7 @@ class _OpenWork:
         whole = any(signal.weight >= VERY_HIGH for signal in claims)
         if task.given and not task.has_many_items:
             return _ANY_REPLY if whole and any(map(self._claims_whole, claims)) else _WHOLE_NOT_CLAIMED
-        return _WHOLE_CLAIMED if whole else _WHOLE_NOT_CLAIMED
+        return _WHOLE_CLAIMED if whole else _NO_TASK
 
     def _claims_whole(self, claim: Signal) -> bool:
         """Return True if a claim names the whole or says that nothing is left, and is not about checks."""
@@ -164,8 +165,11 @@ class _OpenWork:
         return claim.name in _NOTHING or self._scope.any_within(_WHOLE, (claim.start, claim.end))
 
     def open_ends(self) -> Iterator[Span]:
-        """Yield labels of what is left with something under them, and items marked as not done."""
+        """Yield labels of what is left with something under them, and items marked as in progress."""
         yield from self._labels("left")
+        for hit in self._after("underway"):
+            if self._is_status(hit) and not self._is_optional(hit):
+                yield hit.start, hit.end
         if _may_list_states(self._reply.reading.unfenced, self._begin):
             yield from self._open_rows()
 
@@ -174,7 +178,7 @@ class _OpenWork:
         text = self._reply.reading.unfenced
         ticked = _shows(text, self._begin, _TICKS)
         for row in islice(_ROW.finditer(text, self._begin), _ROWS):
-            mark = (_UNTICKED if ticked else _UNBEGUN).search(row[0])
+            mark = _UNTICKED.search(row[0]) if ticked else None
             if not mark and (cell := row[0].rstrip().removesuffix("|").rfind("|") + 1):
                 mark = _UNDONE.match(row[0], cell)
             if mark and not _TICK.search(row[0]) and not self._scope.within("optional", row.span()):
@@ -267,19 +271,22 @@ class _OpenWork:
         return self._prose.endswith(("that ", "which "), 0, hit.start) and not scope.within("qualifier", rest)
 
     def next_pieces(self) -> Iterator[Span]:
-        """Yield items of work that are called next or remaining, or that are open."""
+        """Yield items of work that are called next or remaining, that are open, or about to begin."""
         scope = self._scope
         for hit in self._after("following"):
             turned = scope.before("ready", hit, 4) or scope.negated(hit, 2) or self._objections.is_described(hit)
             if not (turned or self._is_optional(hit)):
                 yield hit.start, hit.end
-
         for hit in self._after("open"):
             goal = scope.before("goal", hit, 2)
             if goal is None or goal.name == "changes" or self._objections.is_described(hit):
                 continue
             if not (scope.negated(goal, 3) or scope.negated(hit, 2) or self._is_optional(hit)):
                 yield goal.start, hit.end
+        for hit in self._after("begin"):
+            stage = scope.after("stage", hit, 2)
+            if stage and _NUMBER.match(self._prose, stage.end) and not self._is_optional(hit):
+                yield hit.start, stage.end
 
     def next_steps(self) -> Iterator[Span]:
         """Labels of next steps."""
@@ -287,8 +294,7 @@ class _OpenWork:
 
     def groundwork(self) -> Iterator[Span]:
         """Yield what precedes the work, and what says that it begins only now."""
-        task = self._objections.task
-        for hit in self._after("groundwork") if task.given and not task.is_preparation else ():
+        for hit in () if self._objections.task.is_preparation else self._after("groundwork"):
             if not (self._scope.negated(hit, 3) or self._is_excused(hit)):
                 yield hit.start, hit.end
 
@@ -302,6 +308,28 @@ class _OpenWork:
             span = self._objections.sentence(hit)
             if self._objections.partial(hit, span) and not _FINAL.search(self._prose, *span):
                 yield hit.start, hit.end
+
+    def shares(self) -> Iterator[Span]:
+        """Yield what suggests a share of the work, if a single word is all that is claimed.
+
+        Not in a report: the longer a text is, the less a word in it says.
+        """
+        signals = self._reply.signals
+        if signals.first("completion_report"):
+            return
+        if len({signal.name for signal in signals.all() if signal.state == "done"}) != 1:
+            return
+        for role in _SHARE_ROLES:
+            for hit in self._after(role):
+                if not (self._scope.negated(hit, 3) or self._is_excused(hit) or self._is_ticked(hit)):
+                    yield hit.start, hit.end
+
+    def _is_ticked(self, hit: Hit) -> bool:
+        """Return True if all of a plan is said to be done: "every item of the plan is checked off"."""
+        sentence = self._objections.sentence(hit)
+        if self._scope.any_within(("all", "everything"), sentence):
+            return True
+        return any(is_stated(self._prose, closed) for closed in self._scope.within("closed", sentence))
 
     def _labels(self, role: Role) -> Iterator[Span]:
         for hit in self._after(role):
@@ -356,20 +384,31 @@ class _OpenWork:
         items = [item.span() for item in _ITEM.finditer(self._prose, line[1], self._section(hit)[1])]
         return bool(items) and all(self._scope.any_within(roles, item) for item in items)
 
+    def _is_status(self, hit: Hit) -> bool:
+        """Return True if an item begins with a mark of progress, or ends in one after a colon or a dash."""
+        if self._scope.reading.in_heading(hit.start):
+            return False
+        before = self._prose[line_start(self._prose, hit.start) : hit.start]
+        if (before.strip() or hit.name in _NOT_BEGUN) and not before.strip(_MARKS):
+            return True
+        if self._rest_of_line(hit).strip(" *_()0123456789/."):
+            return False
+        return before.rstrip(" *_").endswith((":", "：", "—", "-", ","))
+
 
 _NOT_FINISHED: frozenset[Role] = frozenset({"unfinished", "yet", "persisting", "proviso"})
 _Kind = tuple[str, AbstractSet[Role], Callable[[_OpenWork], Iterator[Span]], str]
 # The open work of any reply: kind, roles that it needs (a list of states needs none), how to find it, and why it
 # counts.
 _ANY_REPLY: Sequence[_Kind] = [
-    ("open_end", frozenset({"left"}), _OpenWork.open_ends, "Something is left to do."),
+    ("open_end", frozenset({"left", "underway"}), _OpenWork.open_ends, "Something is left to do."),
     ("unfinished", _NOT_FINISHED, _OpenWork.unfinished, "It says that something is not finished."),
     ("failing_check", frozenset({"failing"}), _OpenWork.failing_checks, "A check fails."),
 ]
 # For a reply without a task that claims the whole: its "next steps" may be the user's.
 _WHOLE_CLAIMED: Sequence[_Kind] = [
     *_ANY_REPLY,
-    ("next_piece", frozenset({"following", "open"}), _OpenWork.next_pieces, "Other work follows."),
+    ("next_piece", frozenset({"following", "open", "begin"}), _OpenWork.next_pieces, "Other work follows."),
 ]
 _STEPS: Sequence[_Kind] = [("next_steps", frozenset({"later"}), _OpenWork.next_steps, "Further steps follow.")]
 _PARTS: Sequence[_Kind] = [
@@ -377,6 +416,12 @@ _PARTS: Sequence[_Kind] = [
 ]
 # For a reply that does not claim the whole of its task, which is not a single item by its name.
 _WHOLE_NOT_CLAIMED: Sequence[_Kind] = [
-    *(*_WHOLE_CLAIMED, *_STEPS, *_PARTS),
+    *(*_WHOLE_CLAIMED, *_STEPS),
     ("unfinished", frozenset({"groundwork"}), _OpenWork.groundwork, "It is about preparations."),
+    *_PARTS,
+]
+# For any other reply without a task.
+_NO_TASK: Sequence[_Kind] = [
+    *(*_WHOLE_CLAIMED, *_STEPS, *_PARTS),
+    ("share", frozenset(_SHARE_ROLES), _OpenWork.shares, "It reports one piece of the work and mentions others."),
 ]

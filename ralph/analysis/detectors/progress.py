@@ -116,6 +116,7 @@ _SOME_OF_ALL = pattern(
     r"(?!\w)"
 )
 _SO_MANY = pattern(rf"[\s*_#>✅-]*(?:the (?:first )?)?(\d{{1,4}}|{_WORDS}) (?:[a-z-]{{3,12}} )?([a-z-]{{3,20}}s)\b")
+_FIRST_OF_ALL = pattern(r"\b[a-z]{3,12}s 1 ?(?:to|through|[-–]) ?(\d{1,3})(?![\w.])")
 _TO_GO = pattern(rf"(?<![\w.,])(?:[1-9]\d{{0,3}}|{_WORDS}|several|a few) (?:[a-z-]{{2,20}} ){{0,3}}\Z")
 _THERE_ARE = pattern(
     rf"(?:\bthere(?:'s| is| are) (?:still )?|\()(?:[1-9]\d{{0,3}}|{_WORDS}|several|a few) (?:[a-z-]{{2,20}} ){{0,3}}\Z"
@@ -137,8 +138,14 @@ _FRACTION = pattern(
     rf")? (?:is|are|has been|have been) (?:now |already |all )?{_DONE}"
 )
 _ALL_AND_DONE = pattern(r"共(?:有|计|計)?\s?(\d{1,4})\s?[个個项項章页頁][^。；\n]{0,30}?完成了?\s?(\d{1,4})")
+_DONE_AND_LEFT = pattern(r"完成了?\s?\d{1,4}\s?[个個项項章页頁][^。；\n]{0,20}?(?:剩[余餘下]|[还還][剩有])\s?[1-9]")
 _SOME_OF_THEM = pattern(
     r"(\d(?<!\d\d)\d{0,3})\s?[个個项項页頁章][^。；\n]{1,24}了\s?(\d{1,4})\s?[个個项項页頁章](?=[\s，。；]|\Z)"
+)
+# Numbers of things in Chinese, done and left. Each pattern begins with its letters, to which `re` skips.
+_LEFT = tuple(
+    pattern(rf"{there_are}\s?[1-9]\d{{0,3}}\s?[个個项項章页頁][^。；，\n]{{0,12}}[没沒未待]")
+    for there_are in ("还有", "還有")
 )
 _PERCENT = pattern(r"(?<![\w.,])\d{1,2}(?:\.\d{1,2})? ?(?:%|percent) of [^.;:]{1,40}\Z")
 
@@ -200,12 +207,15 @@ def _shares_of_task(reply: Reply) -> Iterator[Span]:
         for found in (*_ALL_AND_DONE.finditer(prose, begin), *_SOME_OF_THEM.finditer(prose, begin)):
             if int(found[2]) < int(found[1]):
                 yield found.span()
+        for expression in (_DONE_AND_LEFT, *_LEFT):
+            if found := expression.search(prose, begin):
+                yield found.span()
     if task.given and "part" in reply.scope.hits and begin < len(prose):
         yield from _some_of_several(reply, begin)
 
 
 def _shares_of_count(prose: str, begin: int, count: int, counted: str) -> Iterator[Span]:
-    """Yield "20 of the 60 files", "20/60", "the third of the 60", or "Three files …" as the opening."""
+    """Yield "20 of the 60", "20/60", "the third of the 60", "items 1 to 4", or "Three files …" as the opening."""
     opening = _SO_MANY.match(prose, begin)
     if opening and opening[2] == counted and number_of(opening[1]) < count:
         yield opening.span()
@@ -213,6 +223,9 @@ def _shares_of_count(prose: str, begin: int, count: int, counted: str) -> Iterat
         for found in expression.finditer(prose, begin):
             if number_of(found[1]) < count == number_of(found[2]):
                 yield found.span()
+    for found in _FIRST_OF_ALL.finditer(prose, begin):
+        if 1 < number_of(found[1]) < count:
+            yield found.span()
 
 
 def _some_of_several(reply: Reply, begin: int) -> Iterator[Span]:

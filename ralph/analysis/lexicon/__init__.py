@@ -35,7 +35,7 @@ Role = Literal[  # noqa: RUF041 - one line for each group of parts
     # Claims.
     Literal["all", "everything", "goal", "closed", "nothing left", "needless", "achieve", "agent", "passive"],
     Literal["outright", "yours", "part", "preparation", "stage", "proviso", "reported", "act", "closer", "recap"],
-    Literal["verified", "passes", "committed", "following", "ready", "later", "left", "open"],
+    Literal["verified", "passes", "committed", "following", "ready", "later", "left", "open", "begin", "underway"],
     Literal["optional", "check", "failing", "beyond"],
     # Statements about the whole, and what is not finished.
     Literal["whole", "piece", "stands", "member", "trouble", "last", "unfinished", "persisting", "described", "wanted"],
@@ -69,8 +69,9 @@ Role = Literal[  # noqa: RUF041 - one line for each group of parts
   proviso: what the claim depends on. reported: others say so. act: the agent's next act. closer: such an act that ends
   the turn. recap: opens a report. verified: a check that passes. passes: the same behind the name of a check.
   committed: so is the work. following: the next piece of work. ready: waits for it. later: a label of further steps.
-  left: a label of what is left. open: a piece beside it is open. optional: need not be done. check: the name of a
-  check. failing: its verdict. beyond: excuses it.
+  left: a label of what is left. open: a piece beside it is open. begin: a numbered stage behind it begins. underway: a
+  mark of work in progress. optional: need not be done. check: the name of a check. failing: its verdict. beyond:
+  excuses it.
 - Statements. whole: what a task is, by itself. piece: the same if nothing mentions others. trouble: what a fix removes.
   stands: a predicate of these. member: what a task is made of, behind "every". last: no piece follows. unfinished: says
   so by itself. yet: the same if it is negated. persisting: the same of a number of things. described: what follows says

@@ -115,6 +115,8 @@ left: remaining | pending | remaining work | todo | todos | to do | to-do | stil
     still (open|missing|to come) | not (done|yet done|yet) | tomorrow | open (items|points|tasks) | to be done
     unresolved
 open: open | left | remaining | remain | unchecked | outstanding | to go | unfinished | still to do
+begin: start | begin | proceed | continue | move on | starting | proceeding | moving on
+underway: 🔄 | ⏳ | 🚧 | ⌛ | in progress | wip | under way | underway
 optional: optional | optionally | optional/future | future/optional | future | low-priority | low priority
     nice to have | nice-to-have | out of scope | follow-up | follow-ups | later | could | recommended | suggested
     beyond this | not part of | beyond the scope | you (can|may|could) | polish | limitations | known limitations
@@ -345,6 +347,7 @@ plain: (when|if|once|as soon as|whenever|that) (context|the context|its context|
     rest of the (code|file|module|api|tests|app) ({_BE}) (untouched|unchanged) | what isn't there (any more|anymore)
     (next iteration|next run|next pass|next round|next turn) of the
 persisting: need | needs | have to be | has to be | require | requires | wait | are waiting | follow | follows | still
+underway: 🔜 | ⬜ | 🔲 | ☐ | ◻ | ◽ | ▢
 act: (i'm|i am|now|i'm now|currently|i'm currently) ({_DOING})
 fraction: (half|third|thirds|quarter|quarters|%|percent) of | of them
 groundwork: ready for (feature development|development|implementation|coding) | ready (for the implementation
