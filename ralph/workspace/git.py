@@ -17,7 +17,7 @@ from ralph.workspace.checkpoints import Checkpoints
 from ralph.workspace.file_index import FileIndex, Look
 from ralph.workspace.gate import ANY, GitError
 from ralph.workspace.protection import Protection
-from ralph.workspace.repository import Repository, Status, display_path, operation_in_progress
+from ralph.workspace.repository import Repository, Status, display_path, operation_in_progress, some_of, unquote_path
 from ralph.workspace.scan import ContentHashes, check_cancelled, in_thread
 from ralph.workspace.users_work import UsersWork
 
@@ -229,13 +229,29 @@ class GitWorkspace(PlainWorkspace):
         index = self._checkpoints.folder / "commit.index"
         _remove(index)
         try:
+            new = await self._new_repositories(paths)
+            left = f"{some_of([*map(display_path, new)])}: a new nested repository, whose settings git would follow"
+            if len(new) == len(paths):
+                return CommitResult(message=f"Not committed is {left}.")
+            paths = [path for path in paths if path not in new]
             if not self._hooks:
                 await self._repository.require_no_filter(paths)
-            return await self._commit(paths, message, {"GIT_INDEX_FILE": str(index)})
+            made = await self._commit(paths, message, {"GIT_INDEX_FILE": str(index)})
+            return made._replace(message=f"{made.message} (without {left})") if new else made
         except GitError as error:
             return CommitResult(message=f"The changes are not committed: {error}. {_REMEDY}")
         finally:
             _remove(index)
+
+    async def _new_repositories(self, paths: Iterable[bytes]) -> set[bytes]:
+        """Return those of the paths that are repositories but no submodules of the last commit."""
+        found = {path for path in paths if _is_repository(self._repository.top / os.fsdecode(path))}
+        if not found:
+            return found
+        names = [os.fsdecode(path.rstrip(b"/")) for path in found]
+        lines = await self._repository.git("ls-tree", "--full-tree", "HEAD", "--", *names, none=ANY)
+        known = {unquote_path(line.partition("\t")[2]) for line in lines if line.startswith("160000 ")}
+        return {path for path in found if path.rstrip(b"/") not in known}
 
     async def _commit(self, paths: Iterable[bytes], message: str, meanwhile: dict[str, str]) -> CommitResult:
         """Commit these files through an index of its own; other changes and staged files stay as they are."""
@@ -356,6 +372,10 @@ def _gits_own(path: Path, repository: Repository) -> list[Path]:
     folders = dict.fromkeys((repository.common, repository.git_dir, *submodules))
     names = ("hooks", "config", "config.worktree", "info", "commondir", "gitdir")
     return [path / ".git", *(folder / name for folder in folders for name in names)]
+
+
+def _is_repository(folder: Path) -> bool:
+    return not folder.is_symlink() and os.path.lexists(folder / ".git")
 
 
 def _inside(repository: Repository, base: bytes, found: Iterable[bytes]) -> list[bytes]:

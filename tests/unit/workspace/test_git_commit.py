@@ -64,6 +64,39 @@ async def test_a_folder_that_has_become_a_file_is_committed(repo: Repository, wo
     assert (repo.git("ls-files"), repo.git("status", "--porcelain")) == ("a.txt\nsrc", "")
 
 
+async def test_a_file_that_has_become_a_folder_is_committed(repo: Repository, workspace: Workspace) -> None:
+    since = await held(workspace)
+    (repo.path / "a.txt").unlink()
+    repo.write("a.txt/inner", "x\n")
+    made = await workspace.commit(since, "x")
+    assert repo.git("ls-tree", "-r", "--name-only", "HEAD").split() == ["a.txt/inner", "src/b.txt"], made.message
+
+
+@pytest.mark.parametrize("staged", [True, False])
+async def test_a_new_nested_repository_is_not_committed(
+    repo: Repository, submodule: Path, workspace: Workspace, staged: bool
+) -> None:
+    since = await held(workspace)
+    for name in ("own", "a.txt"):
+        (repo.path / name).unlink(missing_ok=True)
+        inner = Repository.begin(repo.path / name)
+        inner.write("inner.txt", "x\n")
+        inner.commit("inner")
+        if staged:
+            repo.git("add", name)
+    only = await workspace.commit(since, "x")
+    assert (only.commit, "own" in only.message) == (None, staged)
+    repo.write("new.txt", "the agent's\n")
+    inner = Repository(submodule)
+    inner.write("more.txt", "more\n")
+    inner.commit("more")
+    made = await workspace.commit(since, "x")
+    assert made.commit, made.message
+    assert "nested" in made.message or not staged
+    listed = repo.git("ls-tree", "-r", "HEAD").splitlines()
+    assert [line.split("\t")[1] for line in listed if line.startswith("160000")] == ["sub"]
+
+
 async def test_nothing_changed_is_no_commit(repo: Repository, workspace: Workspace) -> None:
     repo.write("dirty.txt", "mine\n")
     since = await held(workspace)
