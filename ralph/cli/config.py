@@ -27,6 +27,7 @@ def show(*, directory: Folder = Path(), as_json: AsJson = False) -> None:
     from ralph.settings import (
         Settings,
         is_trusted,
+        overridden,
         own_sources,
         read_settings,
         settings_in,
@@ -50,8 +51,10 @@ def show(*, directory: Folder = Path(), as_json: AsJson = False) -> None:
         for key, _, source in rows
         if any(f"{key}.".startswith(f"{each}.") for each in asked.get(source, ()))
     }
+    looser = {key: f"{source} has {json.dumps(value)}" for source, key, value in overridden(own, found)}
     if as_json:
-        settings = {key: {"value": value, "source": source, **consent.get(key, {})} for key, value, source in rows}
+        more = {key: {**consent.get(key, {}), **({"tighter": looser[key]} if key in looser else {})} for key in keys}
+        settings = {key: {"value": value, "source": source, **more[key]} for key, value, source in rows}
         print_json({"settings": settings, "untrusted": untrusted, "user_file": str(user_file())})
         return
     shown = [
@@ -63,6 +66,8 @@ def show(*, directory: Folder = Path(), as_json: AsJson = False) -> None:
         for key, value, source in rows
     ]
     print_table(("setting", "value", "from"), shown)
+    for key, text in looser.items():
+        console().print(f"\n{key}: {one_line(text, 200)}, which is tighter; what you say yourself wins.")
     for name in untrusted:
         console().print(f"\n{name} needs your consent before a run uses it: give it with --trust.")
     console().print(f"\nYour own settings for all folders: {user_file()}")

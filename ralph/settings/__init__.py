@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from ralph._lazy import lazy_exports
 
 if TYPE_CHECKING:
-    from ralph.settings.consent import is_agreed, is_trusted, remember, require_trust, untrusted_keys
+    from ralph.settings.consent import is_agreed, is_trusted, overridden, remember, require_trust, untrusted_keys
     from ralph.settings.loading import (
         SWITCH,
         SettingsFound,
@@ -38,6 +38,7 @@ __all__ = [
     "is_agreed",
     "is_trusted",
     "load_settings",
+    "overridden",
     "own_sources",
     "parse_duration",
     "read_settings",

@@ -8,9 +8,10 @@ in it: without consent it can only tighten. Each setting declares what that mean
 import hashlib
 import json
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import reduce
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from pydantic import ValidationError
 
@@ -18,6 +19,9 @@ from ralph.errors import UntrustedSettingsError
 from ralph.settings.model import Setting, Settings, governing
 from ralph.settings.sources import FileSource, Source
 from ralph.system.declarations import HARMLESS
+
+if TYPE_CHECKING:
+    from ralph.settings.loading import SettingsFound
 
 Ask = Callable[[Source, tuple[str, ...]], bool]
 """Asks the user for consent to the named settings of a source; without names, to running the file as a plug-in."""
@@ -41,10 +45,34 @@ def _only_tightens(setting: Setting, settings: Settings | None) -> bool:
     """Return whether a workspace may set a setting to its value in `settings` without consent; None is not known."""
     if setting.tighter is None or settings is None:
         return setting.marked(HARMLESS)
-    value: Any = settings
-    for part in setting.key.split("."):
-        value = getattr(value, part)
-    return setting.tighter.permits(value, setting.field.get_default(call_default_factory=True))
+    return setting.tighter.permits(_value_of(setting, settings), setting.field.get_default(call_default_factory=True))
+
+
+def _value_of(setting: Setting, settings: Settings) -> Any:
+    return reduce(getattr, setting.key.split("."), cast("Any", settings))
+
+
+def overridden(own: Iterable[Source], found: "SettingsFound") -> Iterator[tuple[str, str, Any]]:
+    """Yield source, key and value of what a workspace sets tighter than the user, whose value wins.
+
+    Args:
+        own: the workspace's own sources.
+        found: the settings in force.
+    """
+    sources = list(own)
+    names = {source.name for source in sources}
+    for source in sources:
+        try:
+            settings = Settings.model_validate(source.values)
+        except ValidationError:
+            continue
+        for key, value in leaves(source.values):
+            rule, by = governing(key), found.origins.get(key)
+            if rule is None or rule.tighter is None or rule.is_list or by is None or by in names:
+                continue
+            theirs, now = _value_of(rule, settings), _value_of(rule, found.settings)
+            if theirs != now and rule.tighter.permits(theirs, now):
+                yield source.name, key, value
 
 
 def require_trust(source: Source, *, trust: bool, ask: Ask | None = None) -> None:

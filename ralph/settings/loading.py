@@ -2,7 +2,7 @@
 
 The order is: the defaults, `[tool.ralph]` in the workspace's pyproject.toml, its ralph.toml, the user's ralph.toml,
 variables such as `RALPH_BREAKER__NO_PROGRESS=5`, the command line: what the user says wins over what a repository
-brings. The run's record stores the result.
+brings. Lists that confine a run more the longer they are add up. The run's record stores the result.
 """
 
 import difflib
@@ -20,7 +20,7 @@ from pydantic.fields import FieldInfo
 from ralph.decision.breaker import PRESETS
 from ralph.errors import SettingError, UsageError, nearest, plainly
 from ralph.settings.consent import Ask, is_trusted, leaves, require_trust
-from ralph.settings.model import ENVIRONMENT_PREFIX, FLAGS, Settings, is_secret, model_in
+from ralph.settings.model import ENVIRONMENT_PREFIX, FLAGS, Settings, is_secret, model_in, settings_in
 from ralph.settings.sources import Source, own_sources, toml_source, user_file
 from ralph.system.patterns import relative_patterns
 from ralph.system.secrets import Redactor, is_secret_name
@@ -119,8 +119,10 @@ def load_settings(sources: Sequence[Source]) -> SettingsFound:
         if "preset" in source.values:
             _forget_profile(merged, origins)
         _merge(merged, source.values)
-        empty = [key for key, value in source.values.items() if value == {}]
-        origins.update(dict.fromkeys((*empty, *(key for key, _ in leaves(source.values))), source.name))
+        origins.update(dict.fromkeys((key for key, value in source.values.items() if value == {}), source.name))
+        for key, value in leaves(source.values):
+            before = origins.get(key) if key in _ADDED else None
+            origins[key] = source.name if before is None else f"{before} and {source.name}" if value else before
     try:
         settings = Settings.model_validate(merged)
     except ValidationError as error:
@@ -206,12 +208,17 @@ def _sectionless() -> dict[str, str]:
     }
 
 
-def _merge(into: dict[str, Any], values: Mapping[str, Any]) -> None:
+def _merge(into: dict[str, Any], values: Mapping[str, Any], within: str = "") -> None:
     for key, value in values.items():
         if not isinstance(value, Mapping):
-            into[key] = value
+            weaker = into.get(key) if within + key in _ADDED and isinstance(value, list | tuple) else None
+            into[key] = [*(each for each in _items(weaker) if each not in value), *value] if weaker else value
         elif isinstance(into.setdefault(key, {}), dict):  # else a weaker source has no table there: an error later
-            _merge(into[key], cast("Mapping[str, Any]", value))
+            _merge(into[key], cast("Mapping[str, Any]", value), f"{within}{key}.")
+
+
+def _items(value: object) -> list[object]:
+    return list(cast("Sequence[object]", value)) if isinstance(value, list | tuple) else []
 
 
 def _forget_profile(merged: dict[str, Any], origins: dict[str, str]) -> None:
@@ -330,3 +337,7 @@ def _shown(value: object, *, secret: bool) -> str:
 
 
 _SECTIONLESS = _sectionless()
+_ADDED = frozenset(
+    each.key for each in settings_in(Settings) if each.is_list and each.tighter and each.tighter.order == "more"
+)
+"""The lists that confine a run more the longer they are: what each source has in them adds up."""

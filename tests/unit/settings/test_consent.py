@@ -112,6 +112,35 @@ def test_what_the_user_says_wins_over_what_a_workspace_brings(tmp_path: Path, mo
     assert found.plan == "mine.md"
 
 
+def test_the_lists_of_a_workspace_that_only_tighten_stay_in_force(tmp_path: Path) -> None:
+    """The user's own list adds to them, and comes last, so that a `!` in it counts."""
+    (tmp_path / "pyproject.toml").write_text("[tool.ralph]\nprotect = ['a']\n")
+    (tmp_path / "ralph.toml").write_text("protect = ['README.md', 'x']\n[executor]\ndeny = ['shell(rm)']\n")
+    user_file().parent.mkdir(parents=True, exist_ok=True)
+    user_file().write_text("protect = ['x']\n[executor]\ndeny = []\n")
+    found = read_settings(tmp_path, {"--protect": ("!a",)})
+    assert found.settings.protect == ("a", "README.md", "x", "!a")
+    assert found.settings.executor.deny == ("shell(rm)",)
+    assert found.origins["executor.deny"] == str(tmp_path / "ralph.toml")
+    assert found.origins["protect"].endswith(f"{tmp_path / 'ralph.toml'} and {user_file()} and the command line")
+
+
+def test_config_show_names_a_tighter_value_that_the_users_own_overrides(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from ralph.cli.config import show
+
+    (tmp_path / "ralph.toml").write_text("[limits]\nmax_iterations = 5\nmax_tokens = 9\n")
+    user_file().parent.mkdir(parents=True, exist_ok=True)
+    user_file().write_text("[limits]\nmax_iterations = 30\nmax_tokens = 8\n")
+    show(directory=tmp_path, as_json=True)
+    shown = json.loads(capsys.readouterr().out)["settings"]
+    assert shown["limits.max_iterations"]["tighter"] == f"{tmp_path / 'ralph.toml'} has 5"
+    assert "tighter" not in shown["limits.max_tokens"]
+    show(directory=tmp_path)
+    assert "has 5, which is tighter; what you say yourself wins." in " ".join(capsys.readouterr().out.split())
+
+
 def test_what_is_not_valid_is_no_way_around_consent(tmp_path: Path) -> None:
     """The user's own value hides that of the workspace, so the file loads; the rest of it must not slip through."""
     (tmp_path / "ralph.toml").write_text("[limits]\nmax_iterations = 'many'\n[breaker]\nno_progress = 900\n")
