@@ -51,7 +51,7 @@ REPLIES = {
     "replies": Floors(220, 0.97, 0.85, 0.93),
     "finals": Floors(160, 0.95, 0.9, 0.92),
     "varied": Floors(199, 0.95, 0.84, 0.88),
-    "turns": Floors(499, 0.9, 0.88),
+    "turns": Floors(505, 0.9, 0.88),
     "sessions": Floors(440, 0.97, 0.95, 0.96),
     "held": Floors(200, 0.92, 0.82, 0.81),
     "unseen": Floors(178, 0.92, 0.78, 0.86),

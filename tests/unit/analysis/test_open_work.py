@@ -406,3 +406,17 @@ def test_one_by_its_place_in_as_many_as_the_task_counts_is_a_share() -> None:
     assert state_of("Finished the second of the five exporters; 27 tests pass, lint is clean.", task) == "progress"
     whole = "All five exporters are rewritten. The first of the five took longest. 27 tests pass, lint is clean."
     assert state_of(whole, task) == "done"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Task complete. Starting phase 2 now.",
+        "The implementation is complete. Docs — in progress.",
+        "Implemented story US-003, as the plan has it. Lint passes.",
+        "Done. Account pages and the search page remain.",
+        "还有 2 个页面没有翻译。",
+    ],
+)
+def test_a_reply_without_a_task_that_names_open_work_is_no_end(text: str) -> None:
+    assert state_of(text, "") == "progress"
