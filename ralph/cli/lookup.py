@@ -145,7 +145,10 @@ async def find_run(store: "Store", name: str, folder: Path | None = None, *, any
             return last
         if any_folder or not await store.runs(limit=1):
             raise UsageError("There is no run in the store yet.", "`ralph run` makes one.")
-        raise UsageError(f"There is no run in {here} yet.", "Name a run of another folder; `ralph runs` lists them.")
+        raise UsageError(
+            f"There is no run in {here} yet.",
+            "With --any, the last run of any folder is meant; `ralph runs` lists them.",
+        )
     if run := await store.run(name):
         return run
     alike = [run.id for run in await store.runs(limit=10_000) if name and run.id.startswith(name)]

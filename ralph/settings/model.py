@@ -135,7 +135,7 @@ class Settings(BaseModel, frozen=True, extra="forbid", defer_build=True):
     """All settings."""
 
     executor: ExecutorSettings = Field(default_factory=ExecutorSettings)
-    sandbox: Annotated[Sandbox, CONSENT] = Field(default_factory=Sandbox)
+    sandbox: Sandbox = Field(default_factory=Sandbox)
     environment: Annotated[Variables, CONSENT] = Field(default_factory=Variables)
     limits: Limits = Field(default_factory=Limits)
     preset: Annotated[str | None, CONSENT, Flag("--preset", "NAME", ENDING)] = Field(

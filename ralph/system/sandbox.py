@@ -23,7 +23,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BaseModel, Field, field_validator
 
 from ralph.errors import UsageError
-from ralph.system.declarations import AGENT, Flag, Size
+from ralph.system.declarations import AGENT, Flag, Size, Tighter
 from ralph.system.files import find_program
 from ralph.system.secrets import is_secret_name
 from ralph.system.text import pattern
@@ -113,32 +113,34 @@ _LAUNCH = str(Path(__file__).with_name("launch.py"))
 class Sandbox(BaseModel, frozen=True, extra="forbid", defer_build=True):
     """The paths, the hosts and the resources that confined programs may use; every path may begin with `~`."""
 
-    kind: Annotated[Literal["none", "bwrap"], Flag("--sandbox", "KIND", AGENT)] = Field(
+    kind: Annotated[Literal["none", "bwrap"], Tighter(("bwrap", "none")), Flag("--sandbox", "KIND", AGENT)] = Field(
         default="none",
         description="none, or bwrap (Linux): the agent and the verifiers can write only to the workspace.",
     )
-    network: Literal["hosts", "agent", "all", "none"] = Field(
+    network: Annotated[Literal["hosts", "agent", "all", "none"], Tighter(("none", "hosts", "agent", "all"))] = Field(
         default="hosts",
         description="The network in the sandbox: hosts (only the agent's model, and `sandbox.hosts`), agent "
         "(everything, but nothing for the verifiers), all, or none.",
     )
-    hosts: tuple[str, ...] = Field(
+    hosts: Annotated[tuple[str, ...], Tighter("less")] = Field(
         default=(),
         description="Hosts that sandboxed programs may reach, at the ports 443 and 80 or at a given one: pypi.org, "
         "127.0.0.1:5432.",
     )
-    readable: tuple[Path, ...] = Field(
+    readable: Annotated[tuple[Path, ...], Tighter("less")] = Field(
         default=(), description="Paths in the home folder that may be read, such as ~/.nvm."
     )
-    writable: tuple[Path, ...] = Field(default=(), description="Paths besides the workspace that may be written.")
-    max_memory: Annotated[Size | None, Flag("--max-memory", "SIZE", AGENT)] = Field(
+    writable: Annotated[tuple[Path, ...], Tighter("less")] = Field(
+        default=(), description="Paths besides the workspace that may be written."
+    )
+    max_memory: Annotated[Size | None, Tighter("less"), Flag("--max-memory", "SIZE", AGENT)] = Field(
         default=None,
         description="Memory for the agent and its programs: 512M, 4G; where there are no cgroups, for each.",
     )
-    max_processes: Annotated[int | None, Flag("--max-processes", "N", AGENT)] = Field(
+    max_processes: Annotated[int | None, Tighter("less"), Flag("--max-processes", "N", AGENT)] = Field(
         default=None, ge=16, description="Processes and threads that the agent and its programs may have at a time."
     )
-    max_file_size: Annotated[Size | None, Flag("--max-file-size", "SIZE", AGENT)] = Field(
+    max_file_size: Annotated[Size | None, Tighter("less"), Flag("--max-file-size", "SIZE", AGENT)] = Field(
         default=None, description="Size of the largest file that the agent and its programs may write."
     )
 

@@ -44,6 +44,14 @@ TIGHTER_AND_LOOSER: dict[str, tuple[Any, Any]] = {
     "commit": ("none", "iteration"),
     "worktree_end": ("keep", "discard"),
     "protect": (["tests/"], None),
+    "sandbox.kind": ("bwrap", None),
+    "sandbox.network": ("none", "all"),
+    "sandbox.hosts": ([], ["pypi.org"]),
+    "sandbox.readable": ([], ["~/.nvm"]),
+    "sandbox.writable": ([], ["~/.cache"]),
+    "sandbox.max_memory": ("1G", None),
+    "sandbox.max_processes": (64, None),
+    "sandbox.max_file_size": ("1G", None),
     "protect_checks": ("on", "off"),
 }
 """A value that only tightens, and one that loosens; None if the default is already the loosest."""
@@ -153,15 +161,15 @@ def test_what_is_not_valid_is_no_way_around_consent(tmp_path: Path) -> None:
 def test_config_show_names_the_consent_of_each_value(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     from ralph.cli.config import show
 
-    (tmp_path / "ralph.toml").write_text("plan = 'p.md'\nverify = ['true']\n[sandbox]\nkind = 'bwrap'\n")
+    (tmp_path / "ralph.toml").write_text("plan = 'p.md'\nverify = ['true']\n[sandbox]\nnetwork = 'all'\n")
     shown: list[dict[str, Any]] = []
     for trust in (False, True):
         if trust:
             read_settings(tmp_path, trust=True)
         show(directory=tmp_path, as_json=True)
         shown.append(json.loads(capsys.readouterr().out)["settings"])
-    consent = {key: tuple(each[key].get("consent") for each in shown) for key in ("plan", "verify", "sandbox.kind")}
-    assert consent == {"plan": (None, None), "verify": ("needed", "given"), "sandbox.kind": ("needed", "given")}
+    consent = {key: tuple(each[key].get("consent") for each in shown) for key in ("plan", "verify", "sandbox.network")}
+    assert consent == {"plan": (None, None), "verify": ("needed", "given"), "sandbox.network": ("needed", "given")}
     assert shown[0]["verify"]["source"] == str(tmp_path / "ralph.toml")
     assert shown[0]["commit"] == {"value": "none", "source": "default"}
     show(directory=tmp_path)

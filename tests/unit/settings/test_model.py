@@ -45,7 +45,7 @@ def test_flags_are_unique_and_lead_to_a_single_setting() -> None:
 
 
 def test_what_runs_programs_or_sends_data_needs_consent() -> None:
-    assert {"verify", "verify_shell", "executor.base_url", "executor.cli_path", "sandbox", "plugins"} < set(
+    assert {"verify", "verify_shell", "executor.base_url", "executor.cli_path", "environment", "plugins"} < set(
         TRUSTED_ONLY
     )
     assert set(TRUSTED_ONLY) < {each.key for each in ALL}
