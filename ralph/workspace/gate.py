@@ -8,6 +8,7 @@ objects. Settings of the machine and of the user are off, as are fetching, promp
 """
 
 import os
+import stat
 import subprocess
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -61,6 +62,7 @@ class Git:
         timeout: in seconds.
         confine: starts git in a sandbox; None for no sandbox.
         writable: the folders that git may write there.
+        require: called before every call; it raises `GitError` to refuse it.
     """
 
     env: Mapping[str, str]
@@ -68,6 +70,7 @@ class Git:
     timeout: float = 120.0
     confine: Confine | None = None
     writable: tuple[Path, ...] = ()
+    require: Callable[[], None] | None = None
 
     async def __call__(
         self,
@@ -86,6 +89,8 @@ class Git:
         """
         command = next((word for word in arguments if not word.startswith("-")), "")
         argv = self._argv(arguments)
+        if self.require:
+            self.require()
         given = {**self.env, **(env or {})}
         try:
             done = await run(
@@ -287,6 +292,39 @@ def _replace(path: Path, content: bytes) -> None:
     new = path.with_name(f"{path.name}.{os.getpid()}")
     new.write_bytes(content)
     new.replace(path)
+
+
+_WRITTEN = frozenset(("index", "packed-refs", "shallow", "refs", "logs", "reftable", "worktrees"))
+"""What git writes in a repository besides objects and the files with names in capitals, such as HEAD and MERGE_MSG."""
+
+
+def require_plain(*folders: Path) -> None:
+    """Refuse git's folders if a link or a pipe in them stands where git writes: it would write elsewhere, or wait.
+
+    Blocks for a moment.
+
+    Raises:
+        GitError: there is one; it names it.
+    """
+    places = [path for folder in dict.fromkeys(folders) for path in _entries(folder)]
+    pending = [path for path in places if path.name.isupper() or path.name in _WRITTEN]
+    others = {path for path in pending if path.name == "worktrees"}  # their own folders are looked at with them
+    while pending:
+        path = pending.pop()
+        try:
+            about = path.lstat()
+        except OSError:  # git has just removed it, or cannot write it, either
+            continue
+        if stat.S_ISDIR(about.st_mode):
+            pending += _entries(path) if path not in others else ()
+        elif not stat.S_ISREG(about.st_mode) or about.st_nlink > 1:
+            raise GitError(f"{str(path)!r} is a link or no file of its own, so git would write elsewhere; remove it")
+
+
+def _entries(folder: Path) -> list[Path]:
+    with suppress(OSError):
+        return list(folder.iterdir())
+    return []
 
 
 def complaint(stderr: str) -> str:

@@ -218,6 +218,7 @@ class GitWorkspace(PlainWorkspace):
 
     async def commit(self, since: str, message: str) -> CommitResult:
         try:
+            self._repository.require_plain()
             dirty = set((await self._repository.status(self._within)).paths)
         except GitError as error:
             return CommitResult(message=f"The changes are not committed: {error}.")

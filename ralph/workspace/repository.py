@@ -24,6 +24,7 @@ from ralph.workspace.gate import (
     make_view,
     read_list,
     read_settings,
+    require_plain,
     settings_in,
     users_settings,
 )
@@ -142,7 +143,8 @@ class Repository:
         who = {name: value for name, value in os.environ.items() if name.startswith(("GIT_AUTHOR_", "GIT_COMMITTER_"))}
         own = (self.state_dir or state_folder()) / "checkpoints"
         writable = (self.common, self.git_dir, self.top, own)
-        return Git(self._pinned | who, (), timeout=300.0, confine=self.confine, writable=writable)
+        env, require = self._pinned | who, self.require_plain
+        return Git(env, (), timeout=300.0, confine=self.confine, writable=writable, require=require)
 
     @cached_property
     def open_git(self) -> Git:
@@ -156,7 +158,11 @@ class Repository:
             "GIT_TERMINAL_PROMPT": "0",
             "LC_ALL": "C",
         }
-        return Git(own | who | where, (), timeout=300.0)
+        return Git(own | who | where, (), timeout=300.0, require=self.require_plain)
+
+    def require_plain(self) -> None:
+        """Refuse links and pipes where git writes; raises `GitError`."""
+        require_plain(self.common, self.git_dir)
 
     @cached_property
     def _users_settings(self) -> dict[str, str]:

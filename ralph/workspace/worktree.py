@@ -150,7 +150,7 @@ class Worktree:
         found = find_repository(self.top, state_dir=self.repository.state_dir)
         if found is None:
             return ""
-        now = await found[0].users_git.line("symbolic-ref", "--quiet", "--short", "HEAD", none=ANY)
+        now = await found[0].git.line("symbolic-ref", "--quiet", "--short", "HEAD", none=ANY)
         return (
             "" if now == self.branch else f"{self.top} is on {now or 'no branch'} and not on {self.branch}: it stays."
         )
@@ -187,11 +187,11 @@ async def make_worktree(folder: Path, run_id: str, *, state_dir: Path | None = N
     repository, within = found
     git = repository.users_git
     branch, top = f"ralph/{run_id}", (state_dir or state_folder()) / "worktrees" / run_id
-    if not await git.line("rev-parse", "--quiet", "--verify", "HEAD^{commit}", none=ANY):
-        raise WorkspaceError(f"{repository.top} has no commit yet, so it cannot have a worktree.", "Commit first.")
-    onto = await git.line("symbolic-ref", "--quiet", "--short", "HEAD", none=ANY)
-    missing = await git(*_STATUS, "--", *([within] if within else []), none=ANY)
     try:
+        if not await git.line("rev-parse", "--quiet", "--verify", "HEAD^{commit}", none=ANY):
+            raise WorkspaceError(f"{repository.top} has no commit yet, so it cannot have a worktree.", "Commit first.")
+        onto = await git.line("symbolic-ref", "--quiet", "--short", "HEAD", none=ANY)
+        missing = await git(*_STATUS, "--", *([within] if within else []), none=ANY)
         top.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         await _add(repository, folder, branch, top, hooks=hooks)
         path = top / within

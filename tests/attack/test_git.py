@@ -528,6 +528,44 @@ async def test_a_pipe_in_the_place_of_a_file_of_git_does_not_hold_ralph_up(templ
         assert made.commit, made.problem
 
 
+@pytest.mark.parametrize(
+    "name", ["COMMIT_EDITMSG", "MERGE_MSG", "ORIG_HEAD", "HEAD", "index", "logs/HEAD", "refs/heads/x/y"]
+)
+async def test_git_writes_through_no_link(name: str, template: Path, tmp_path: Path) -> None:
+    plants: dict[str, Callable[[Path, Path], None]] = {
+        "link": lambda path, victim: path.symlink_to(victim),
+        "hard link": lambda path, victim: os.link(victim, path),
+        "pipe": lambda path, victim: os.mkfifo(path),
+    }
+    for kind, plant in plants.items():
+        repo = copied(template, tmp_path / kind)
+        workspace = open_workspace(repo.path, state_dir=tmp_path / "state")
+        repo.write("a.txt", "committed\n")
+        head = repo.commit("third")
+        made = await make_worktree(repo.path, f"run-{kind[0]}", state_dir=tmp_path / "state")
+        (made.top / "c.txt").write_text("c\n")
+        shell(made.top, "git add -A; git commit -qm work")
+        first = await workspace.checkpoint("run-1", 1, "before", seen=await workspace.snapshot())
+        planted, victim = repo.path / ".git" / name, tmp_path / kind / "victim"
+        victim.write_bytes(planted.read_bytes() if planted.exists() else b"precious\n")
+        before = victim.read_bytes()
+        planted.unlink(missing_ok=True)
+        planted.parent.mkdir(exist_ok=True, parents=True)
+        plant(planted, victim)
+        repo.write("a.txt", "the agent's\n")
+        with anyio.fail_after(20):
+            refused = await workspace.commit(str(first.commit), "work")
+            assert refused.commit is None
+            assert f"{name}' is a link or no file of its own" in refused.message
+            if name != "HEAD":  # one that is no file is no repository
+                assert "could not be merged" in await made.merge(completed=True)
+                with pytest.raises(WorkspaceError, match=name):
+                    await make_worktree(repo.path, "run-2", state_dir=tmp_path / "state")
+        assert victim.read_bytes() == before
+        planted.unlink()
+        assert name == "HEAD" or repo.git("rev-parse", "HEAD") == head
+
+
 @pytest.mark.skipif(shutil.which("bwrap") is None, reason="there is no bubblewrap")
 async def test_with_the_sandbox_on_git_is_in_one(
     template: Path, tmp_path: Path, program: str, canary: Canary, monkeypatch: pytest.MonkeyPatch
