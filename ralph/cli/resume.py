@@ -139,7 +139,8 @@ def _continue(
     if record.origin:
         from ralph.cli.worktree import end_resumed_worktree
 
-        end_resumed_worktree(record, settings.worktree_end, hooks=settings.commit_hooks)
+        confined = settings.sandbox.used
+        end_resumed_worktree(record, settings.worktree_end, hooks=settings.commit_hooks, confined=confined)
     return exit_code(record, shown)
 
 

@@ -98,7 +98,7 @@ def run(
 
     if settings.worktree_end == "merge" and settings.commit == "none":
         settings = evolve(settings, commit="completion")
-    with new_worktree(folder, hooks=settings.commit_hooks) as made:
+    with new_worktree(folder, hooks=settings.commit_hooks, confined=settings.sandbox.used) as made:
         record = _run_in(made.path, settings, text, plugins, shown, source=task, made=made)
     end_worktree(made, settings.worktree_end, record)
     return exit_code(record, shown)

@@ -19,7 +19,7 @@ _MOST_NAMED = 5
 
 
 @contextmanager
-def new_worktree(folder: Path, *, hooks: bool = False) -> "Generator[Worktree]":
+def new_worktree(folder: Path, *, hooks: bool = False, confined: bool = False) -> "Generator[Worktree]":
     """Make a worktree for a new run, and discard it if the run cannot start.
 
     Raises:
@@ -30,7 +30,7 @@ def new_worktree(folder: Path, *, hooks: bool = False) -> "Generator[Worktree]":
     from ralph.loop.runner import new_run_id
     from ralph.workspace.worktree import make_worktree
 
-    made = anyio.run(partial(make_worktree, folder, new_run_id(datetime.now(UTC)), hooks=hooks))
+    made = anyio.run(partial(make_worktree, folder, new_run_id(datetime.now(UTC)), hooks=hooks, confined=confined))
     if made.missing:
         more = f" and {len(made.missing) - _MOST_NAMED:,} more" if len(made.missing) > _MOST_NAMED else ""
         _report(f"Not committed, so not in the worktree: {', '.join(made.missing[:_MOST_NAMED])}{more}.")
@@ -53,19 +53,21 @@ def end_worktree(worktree: "Worktree", how: "WorktreeEnd", record: "RunRecord") 
             return await worktree.merge(completed=record.stop_reason == "completed")
         if how == "keep":
             return await worktree.kept()
-        workspace = open_workspace(worktree.path)
+        workspace = open_workspace(worktree.path, confined=worktree.confined)
         made = await workspace.checkpoint(record.id, record.iterations, "after", seen=await workspace.snapshot())
         return await worktree.discard(None if made.problem else made.commit)
 
     _report(anyio.run(end))
 
 
-def end_resumed_worktree(record: "RunRecord", how: "WorktreeEnd", *, hooks: bool = False) -> None:
+def end_resumed_worktree(
+    record: "RunRecord", how: "WorktreeEnd", *, hooks: bool = False, confined: bool = False
+) -> None:
     """End the worktree of a resumed run. An imported copy keeps it: the worktree belongs to the original run."""
     from ralph.workspace.worktree import find_worktree
 
     origin, path = Path(record.origin or ""), Path(record.workspace or "")
-    worktree = find_worktree(origin, path, record.id, record.onto, hooks=hooks)
+    worktree = find_worktree(origin, path, record.id, record.onto, hooks=hooks, confined=confined)
     if worktree is not None:
         end_worktree(worktree, "keep" if record.imported else how, record)
 

@@ -141,8 +141,8 @@ class Repository:
     @cached_property
     def users_git(self) -> Git:
         who = {name: value for name, value in os.environ.items() if name.startswith(("GIT_AUTHOR_", "GIT_COMMITTER_"))}
-        own = (self.state_dir or state_folder()) / "checkpoints"
-        writable = (self.common, self.git_dir, self.top, own)
+        state = self.state_dir or state_folder()
+        writable = (self.common, self.git_dir, self.top, state / "checkpoints", state / "worktrees")
         env, require = self._pinned | who, self.require_plain
         return Git(env, (), timeout=300.0, confine=self.confine, writable=writable, require=require)
 

@@ -46,6 +46,11 @@ class Worktree:
     missing: tuple[str, ...] = ()
     hooks: bool = False
 
+    @property
+    def confined(self) -> bool:
+        """Git runs in a sandbox, except where hooks are run."""
+        return self.repository.confine is not None
+
     async def merge(self, *, completed: bool) -> str:
         """Merge the branch into the one that it came from, then remove it and the worktree.
 
@@ -147,7 +152,7 @@ class Worktree:
 
     async def _elsewhere(self) -> str:
         """Return a sentence if another branch is checked out in the worktree; else the empty string."""
-        found = find_repository(self.top, state_dir=self.repository.state_dir)
+        found = find_repository(self.top, state_dir=self.repository.state_dir, confined=self.confined)
         if found is None:
             return ""
         now = await found[0].git.line("symbolic-ref", "--quiet", "--short", "HEAD", none=ANY)
@@ -157,7 +162,7 @@ class Worktree:
 
     async def _uncommitted(self) -> list[str]:
         """Return git's list of uncommitted changes."""
-        if (found := find_repository(self.top, state_dir=self.repository.state_dir)) is None:
+        if (found := find_repository(self.top, state_dir=self.repository.state_dir, confined=self.confined)) is None:
             raise GitError("it is no longer a worktree")
         return await found[0].users_git(*_STATUS, "--untracked-files=all")
 
@@ -169,7 +174,9 @@ _OURS = {
 }
 
 
-async def make_worktree(folder: Path, run_id: str, *, state_dir: Path | None = None, hooks: bool = False) -> Worktree:
+async def make_worktree(
+    folder: Path, run_id: str, *, state_dir: Path | None = None, hooks: bool = False, confined: bool = False
+) -> Worktree:
     """Create a worktree at the current commit, in the user's state folder, on the branch `ralph/<run>`.
 
     Args:
@@ -177,22 +184,23 @@ async def make_worktree(folder: Path, run_id: str, *, state_dir: Path | None = N
         run_id: the run.
         state_dir: another folder instead of the user's state folder.
         hooks: run the repository's hooks and filters, with the user's settings.
+        confined: run git in a sandbox (bubblewrap), except where hooks are run.
 
     Raises:
         WorkspaceError: the folder is not under git, has no commit yet, or git refuses.
     """
-    found = find_repository(folder, state_dir=state_dir)
+    found = find_repository(folder, state_dir=state_dir, confined=confined)
     if found is None:
         raise WorkspaceError(f"{folder} is not under git, so it cannot have a worktree.", "Leave out --worktree.")
     repository, within = found
     git = repository.users_git
     branch, top = f"ralph/{run_id}", (state_dir or state_folder()) / "worktrees" / run_id
     try:
+        top.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         if not await git.line("rev-parse", "--quiet", "--verify", "HEAD^{commit}", none=ANY):
             raise WorkspaceError(f"{repository.top} has no commit yet, so it cannot have a worktree.", "Commit first.")
         onto = await git.line("symbolic-ref", "--quiet", "--short", "HEAD", none=ANY)
         missing = await git(*_STATUS, "--", *([within] if within else []), none=ANY)
-        top.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         await _add(repository, folder, branch, top, hooks=hooks)
         path = top / within
         path.mkdir(parents=True, exist_ok=True)
@@ -225,13 +233,13 @@ def _lead_straight(dot_git: Path) -> None:
 
 
 def find_worktree(
-    origin: Path, path: Path, run_id: str, onto: str | None = None, *, hooks: bool = False
+    origin: Path, path: Path, run_id: str, onto: str | None = None, *, hooks: bool = False, confined: bool = False
 ) -> Worktree | None:
     """Return the worktree of an earlier process's run in `path`; None if it no longer exists.
 
     It must belong to the repository of `origin`, but not be that repository's own folder.
     """
-    repository, inside = find_repository(origin), find_repository(path)
+    repository, inside = find_repository(origin, confined=confined), find_repository(path)
     if repository is None or inside is None:
         return None
     if inside[0].common != repository[0].common or inside[0].top == repository[0].top:

@@ -601,5 +601,30 @@ async def test_with_the_sandbox_on_git_is_in_one(
     assert all({"commit", "update-index", "read-tree", "rev-parse"} & set(argv) for argv in writes)
 
 
+@pytest.mark.skipif(shutil.which("bwrap") is None, reason="there is no bubblewrap")
+async def test_with_the_sandbox_on_a_worktree_is_made_and_ended_in_one(
+    template: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    repo, state, started = copied(template, tmp_path), tmp_path / "state", list[list[str]]()
+    run = gate.run
+
+    async def seen(argv: list[str], **how: Any) -> Finished:
+        started.append(argv)
+        return await run(argv, **how)
+
+    monkeypatch.setattr(gate, "run", seen)
+    for end, said in {"merge": "is merged into main", "discard": "brings it back"}.items():
+        made = await make_worktree(repo.path, f"run-{end}", state_dir=state, confined=True)
+        inside = open_workspace(made.path, state_dir=state, confined=made.confined)
+        since = await inside.checkpoint(made.run_id, 1, "before", seen=await inside.snapshot())
+        (made.top / f"{end}.txt").write_text("work\n")
+        kept = await inside.checkpoint(made.run_id, 1, "after", seen=await inside.snapshot())
+        assert (await inside.commit(str(since.commit), "work")).commit
+        assert said in await (made.merge(completed=True) if end == "merge" else made.discard(kept.commit))
+        assert not made.top.exists()
+    assert "merge.txt" in repo.git("ls-files")
+    assert {Path(argv[0]).name for argv in started} == {"bwrap"}
+
+
 def _writable(argv: list[str]) -> list[str]:
     return [argv[at + 1] for at, word in enumerate(argv) if word == "--bind-try"]
