@@ -14,7 +14,7 @@ from ralph.decision.claims import Case, Claim
 from ralph.decision.limits import LimitReached
 from ralph.status import StatusMalformed
 from ralph.types import evolve
-from ralph.types.output import Failed, Interrupted, TimedOut
+from ralph.types.output import Answered, Failed, Interrupted, TimedOut
 from ralph.types.verification import Verification
 
 StopReason = Literal[
@@ -123,6 +123,11 @@ def following(decision: "Decision") -> Continue | None:
     return decision.then if isinstance(decision, Pause) else decision if isinstance(decision, Continue) else None
 
 
+def awaits_service(decision: "Decision") -> bool:
+    """Return whether the run waits for the end of a rate limit or an outage: the iteration counts against nothing."""
+    return isinstance(decision, Pause) and decision.then is None
+
+
 def needs_user(decision: "Decision") -> bool:
     """Return whether the run ended because it needs the user.
 
@@ -219,6 +224,7 @@ class Streaks(BaseModel, frozen=True):
 
     Attributes:
         answered: an executor has answered at least once, even in a turn that failed or was cut short later.
+        outage: iterations in a row in which a service that has answered before did not answer.
         limited, refused, blocked, test_only: iterations of that kind in a row.
         logins: limited iterations in a row without a login.
         questions: iterations in a row that asked the user, the blocked ones included.
@@ -229,6 +235,7 @@ class Streaks(BaseModel, frozen=True):
     """
 
     answered: bool = False
+    outage: NonNegativeInt = 0
     limited: NonNegativeInt = 0
     logins: NonNegativeInt = 0
     refused: NonNegativeInt = 0
@@ -247,13 +254,13 @@ class Streaks(BaseModel, frozen=True):
         """
         failure, analysis = case.output.failure, case.analysis
         if isinstance(case.output.outcome, Interrupted):
-            return evolve(self, answered=self.answered or case.output.heard_model)
+            return evolve(self, outage=0, answered=self.answered or case.output.heard_model)
         if case.limited:
             logins = self.logins + 1 if case.logged_out else 0
-            return evolve(self, limited=self.limited + 1, logins=logins)
+            return evolve(self, outage=0, limited=self.limited + 1, logins=logins)
         if case.unanswered and self.answered:
-            return evolve(self, limited=0, logins=0, refused=0)
-        answered = self.answered or failure is None or case.output.heard_model
+            return evolve(self, outage=self.outage + 1, limited=0, logins=0, refused=0)
+        answered = self.answered or isinstance(case.output.outcome, Answered) or case.output.heard_model
         turned_down = failure is not None and (
             failure.failure == "refused" or (failure.failure == "unavailable" and not answered)
         )
@@ -262,6 +269,7 @@ class Streaks(BaseModel, frozen=True):
         return evolve(
             self,
             answered=answered,
+            outage=0,
             limited=0,
             logins=0,
             refused=self.refused + 1 if turned_down else 0,
@@ -274,6 +282,8 @@ class Streaks(BaseModel, frozen=True):
 
     def decided(self, decision: Decision) -> "Streaks":
         """Return the counts after the iteration's decision; see `needs_user` for what an end resets."""
+        if self.outage:
+            return evolve(self, outage=0) if isinstance(decision, Halt) else self
         if needs_user(decision):
             return evolve(self, blocked=0, questions=0, pivoted=False, calm=0)
         word = following(decision)

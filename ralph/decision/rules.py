@@ -10,12 +10,13 @@ The first rule that applies decides:
 5. the executor cannot work
 6. blocked: the agent needs the user
 7. a limit
-8. the breaker is open, unless each of the iterations that opened it only ran tests
-9. test saturation
-10. stuck for the second time; the first time makes the next iteration a pivot, and so does every time that the loop
+8. an outage of a service that has answered before: a pause, which counts against nothing
+9. the breaker is open, unless each of the iterations that opened it only ran tests
+10. test saturation
+11. stuck for the second time; the first time makes the next iteration a pivot, and so does every time that the loop
     only watches what still runs, which may end by itself
-11. the calls of an hour are used up: continue when it is over
-12. continue
+12. the calls of an hour are used up: continue when it is over
+13. continue
 """
 
 from collections.abc import Callable
@@ -50,6 +51,10 @@ _SETTINGS = DecisionSettings()
 _ASKING = ("status_blocked", "blocked", "obstacle", "question")
 _BELIEVED = 5
 """Rate limits in a row whose named times are believed to the second."""
+_OUTAGE_WAIT = 300.0
+"""The longest wait between two tries of a service that does not answer, in seconds."""
+_OUTAGES = int(LONGEST_WAIT / _OUTAGE_WAIT)
+"""Tries in a row of such a service; the run ends with the last one, after some seven days of waiting."""
 _SAID = 300
 """Characters of a reply that are given as a reason."""
 
@@ -260,6 +265,20 @@ def _limit(situation: Situation) -> Halt | None:
     return evolve(held, reason=f"{held.reason}{_fate_of_claim(situation)}")
 
 
+def _outage(situation: Situation) -> Halt | Pause | None:
+    """Return the wait for a service that has answered before: twice as long each time, up to five minutes."""
+    failure, times, limit = situation.case.output.failure, situation.streaks.outage, situation.limit
+    if failure is None or not times:
+        return None
+    if times >= _OUTAGES:
+        reason = f"the service has not answered {times} times in a row: {failure_text(failure)}"
+        return Halt(stop_reason="executor_unavailable", reason=reason)
+    until = situation.at + timedelta(seconds=min(2.0 ** min(times - 1, 16), _OUTAGE_WAIT))
+    if limit is not None and limit.until is not None:
+        until = max(until, limit.until)
+    return Pause(until=until, reason=f"the service does not answer: {failure_text(failure)}")
+
+
 def _fate_of_claim(situation: Situation) -> str:
     """Return why the claim of an iteration did not count when another rule ends the run.
 
@@ -374,6 +393,7 @@ _RULES = (
     _Rule("executor unavailable", _unavailable, _why_available),
     _Rule("blocked", _blocked, _why_not_blocked),
     _Rule("limit", _limit, _why_within_limits),
+    _Rule("outage", _outage, "no outage of a service that has answered before"),
     _Rule("circuit open", _breaker, _why_closed),
     _Rule("test saturation", _saturated, _why_unsaturated),
     _Rule("stuck", _stuck_again, _why_not_stuck),

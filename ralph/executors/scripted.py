@@ -120,4 +120,4 @@ def _retell_call(call: ToolCall, turn: Turn) -> None:
 
 def _estimated(asked: str, said: str) -> Usage:
     """About four characters are a token."""
-    return Usage(input_tokens=len(asked) // 4 + 1, output_tokens=len(said) // 4 + 1, model_calls=1)
+    return Usage(input_tokens=len(asked) // 4 + 1, output_tokens=len(said) // 4 + bool(said), model_calls=1)

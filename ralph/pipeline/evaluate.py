@@ -341,7 +341,7 @@ def evaluate(
         breaker=breaker,
         decision=decision,
         spent=spent,
-        tally=streaks if case.unanswered else streaks.decided(decision),
+        tally=streaks if case.unanswered and not streaks.outage else streaks.decided(decision),
         checks=checks,
     )
 
@@ -393,11 +393,16 @@ def _after_verification(rules: Rules, case: Case, verification: Verification | N
 def _breaker_after(
     rules: Rules, state: RunState, case: Case, verification: Verification | None, *, started_at: datetime, at: datetime
 ) -> BreakerState:
-    """Return the breaker with this iteration, unless that was rate-limited or cut short by the user or a limit."""
+    """Return the breaker with this iteration, unless that waits for a service or was cut short by user or limit."""
     outcome, before = case.output.outcome, rules.breaker.cooled(state.breaker, started_at)
-    if case.limited or (isinstance(outcome, Interrupted) and outcome.by in {"signal", "limit"}):
+    if _waits(state, case) or (isinstance(outcome, Interrupted) and outcome.by in {"signal", "limit"}):
         return before
     return rules.breaker.record(before, observe(case, verification, outside=state.errors), at)
+
+
+def _waits(state: RunState, case: Case) -> bool:
+    """Return whether the run waits for a service after the iteration, which then counts against nothing."""
+    return case.limited or (case.unanswered and state.streaks.answered)
 
 
 def _spent_after(
@@ -405,7 +410,7 @@ def _spent_after(
 ) -> Spent:
     calls = 1 + len(case.output.attempts) + (verification.sessions if verification else 0)
     called = state.spent.called(at, keep=rules.limits.calls_per_hour, times=calls)
-    return called.used(case.output.usage, duration, counts=not case.limited)
+    return called.used(case.output.usage, duration, counts=not _waits(state, case))
 
 
 def observe(case: Case, verification: Verification | None, *, outside: tuple[str, ...] = ()) -> Observation:

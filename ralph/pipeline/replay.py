@@ -14,7 +14,7 @@ from pydantic import AwareDatetime, BaseModel, NonNegativeFloat, NonNegativeInt
 
 from ralph.analysis.result import Evidence
 from ralph.decision.breaker import BreakerState
-from ralph.decision.outcomes import Complete, Decision, Halt, Pause, StopReason, following, held_by
+from ralph.decision.outcomes import Complete, Decision, Halt, StopReason, awaits_service, following, held_by
 from ralph.pipeline.evaluate import UNKNOWN, Progress, Rules, assess, evaluate, measure_progress
 from ralph.records.record import IterationRecord, PlanCount, RunRecord, RunState
 from ralph.system.text import pattern
@@ -409,7 +409,7 @@ class Replay:
         record = self._loop.judge(
             taken.output, progress, at=self._now, until=ended, verification=taken.verification, fingerprint=left
         )
-        waits = isinstance(record.decision, Pause) and record.decision.then is None
+        waits = awaits_service(record.decision)
         early = taken.at is not None and taken.at < self._earliest and record.tally.limited > 0
         if (waits or early) and self._waits and not self._own:
             self._result.skipped += 1

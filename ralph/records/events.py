@@ -13,7 +13,7 @@ from pydantic import BaseModel, Field, NonNegativeFloat, NonNegativeInt, Positiv
 from ralph.analysis.result import Analysis
 from ralph.decision.breaker import BreakerState
 from ralph.decision.claims import limited
-from ralph.decision.outcomes import Decision, StopReason
+from ralph.decision.outcomes import Decision, StopReason, awaits_service
 from ralph.records.record import PlanCount
 from ralph.types.output import Attempt, Changes, Outcome, ToolCall, Usage
 from ralph.types.verification import Verdict
@@ -208,8 +208,8 @@ class IterationFinished(_Happened, frozen=True):
 
     @property
     def limited(self) -> bool:
-        """True if it met a limit of the service, and so counts against nothing."""
-        return limited(self.outcome, self.analysis, progressed=self.progressed)
+        """True if it met a limit of the service, or an outage that is waited for, and so counts against nothing."""
+        return awaits_service(self.decision) or limited(self.outcome, self.analysis, progressed=self.progressed)
 
 
 class Paused(_Happened, frozen=True):

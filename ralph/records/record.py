@@ -23,6 +23,7 @@ from ralph.decision.outcomes import (
     Pause,
     StopReason,
     Streaks,
+    awaits_service,
     following,
     needs_user,
 )
@@ -134,8 +135,8 @@ class IterationRecord(BaseModel, frozen=True):
 
     @property
     def limited(self) -> bool:
-        """True if it met a limit of the service, and so counts against nothing."""
-        return limited(self.outcome, self.analysis, progressed=self.progressed)
+        """True if it met a limit of the service, or an outage that is waited for, and so counts against nothing."""
+        return awaits_service(self.decision) or limited(self.outcome, self.analysis, progressed=self.progressed)
 
     @property
     def unanswered(self) -> bool:

@@ -275,7 +275,7 @@ def test_an_open_breaker_tells_what_the_last_turn_failed_of(outcome: Outcome, to
     [
         (case(TimedOut(limit="tool", after=1800)), "ended after 1800 s (tool time-out)"),
         (case(Interrupted(by="circles", detail="always the same")), "always the same. That leads nowhere"),
-        (case(Failed(failure="unavailable", status=503, message="busy")), "unavailable (HTTP 503): busy"),
+        (case(Failed(failure="crashed", status=503, message="busy")), "crashed (HTTP 503): busy"),
         (case(status=StatusMalformed(problem="EXIT_SIGNAL has no value")), "EXIT_SIGNAL has no value"),
         (case(state="question"), "No one will reply"),
         (case(state="blocked"), "No one will reply"),
@@ -390,7 +390,7 @@ def test_a_service_that_goes_away_within_the_first_turn_is_known_to_be_there(hea
     silent = case(Failed(failure="unavailable"))
     begun = Streaks().after(case(Failed(failure="unavailable"), output=heard))
     streaks = begun.after(silent).after(silent)
-    assert isinstance(ruled(silent, streaks), Continue), "that it does not answer is the breaker's matter"
+    assert isinstance(ruled(silent, streaks), Pause), "it is waited for"
 
 
 @pytest.mark.parametrize("stop", [stop for stop in STOPS[:-1] if stop[0] not in {"pause", "limit_reached"}])
@@ -412,8 +412,16 @@ def test_a_limit_within_the_turn_is_a_limit() -> None:
 def test_a_service_that_does_not_answer_says_nothing_of_the_agent() -> None:
     streaks = Streaks(answered=True, blocked=1, questions=2, test_only=2, confirming=True, pivoted=True, calm=1)
     silent = case(Failed(failure="unavailable"), progressed=False, stuck=CIRCLES)
-    assert streaks.after(silent) == streaks
-    assert name(ruled(silent, streaks.after(silent))) == "continue"
+    assert streaks.after(silent) == streaks.model_copy(update={"outage": 1})
+    assert streaks.after(silent).after(silent).after(case()).outage == 0
+    waits = [ruled(silent, streaks.model_copy(update={"outage": times})) for times in (1, 2, 3, 10, 1_000)]
+    seconds = [(wait.until - AT).total_seconds() for wait in waits if isinstance(wait, Pause)]
+    assert seconds == [1, 2, 4, 300, 300]
+    ended = ruled(silent, streaks.model_copy(update={"outage": 7 * 24 * 12}))
+    assert isinstance(ended, Halt)
+    assert ended.stop_reason == "executor_unavailable"
+    assert ended.reason == "the service has not answered 2016 times in a row: unavailable"
+    assert streaks.model_copy(update={"outage": 2016}).decided(ended) == streaks, "who resumes it gets a fresh count"
     begun = case(Failed(failure="unavailable"), output={"tool_calls": (ToolCall(id="1", name="bash"),)})
     assert streaks.after(begun).questions == 0
 
@@ -421,7 +429,7 @@ def test_a_service_that_does_not_answer_says_nothing_of_the_agent() -> None:
 def test_a_service_that_ralph_cut_short_is_known_to_be_there() -> None:
     calls, silent = (ToolCall(id="1", name="bash"),), case(Failed(failure="unavailable"))
     streaks = Streaks().after(case(Interrupted(by="circles"), output={"tool_calls": calls})).after(silent).after(silent)
-    assert isinstance(ruled(silent, streaks), Continue)
+    assert isinstance(ruled(silent, streaks), Pause)
     assert not Streaks().after(case(Interrupted(by="signal"))).answered
 
 
