@@ -1,7 +1,8 @@
 """What supports a completion: the one place that grades it and puts it into words.
 
-A check that passed before the first iteration proves nothing. A completion is verified only if a check went from
-failing to passing, or if a verifier that judges anew, such as a review, confirmed it.
+A check that passed before the first iteration proves nothing, not even if the run broke it in between. A completion is
+verified only if another check went from failing to passing while the run changed something, or if a verifier that
+judges anew, such as a review, confirmed it.
 """
 
 from collections.abc import Sequence
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from ralph.types.verification import PriorChecks, Verdict, Verification
 
-__all__ = ["Backing", "backing", "grade", "named"]
+__all__ = ["Backing", "backing", "grade", "named", "some", "way_back"]
 
 _FILES = 3
 _SAID = 300
@@ -37,6 +38,7 @@ def backing(
     *,
     yet: Sequence[str] = (),
     lost: Sequence[str] = (),
+    changed: bool | None = None,
 ) -> Backing:
     """Return what supports a completion.
 
@@ -45,13 +47,17 @@ def backing(
         before: the results of the checks up to the claim.
         yet: what is true in spite of them, such as open items of the plan.
         lost: what the run has removed of the user's: no check makes that right, so that nothing is verified.
+        changed: whether the workspace differs from how it was before the run; if not, no command verifies it. None if
+            that is unknown.
     """
     verdicts = verification.verdicts if verification is not None else ()
     words = [_words(verdict, before) for verdict in verdicts] or ["the agent's word alone"]
     passed = verification is not None and verification.passed
-    yet = [*yet, *([f"the run removed work of yours: {_some(lost)}"] if lost else [])]
+    yet = [*yet, *([f"the run removed work of yours: {some(lost)}"] if lost else [])]
     passed = passed and not lost
-    verified = passed and any(_proves(verdict, before) for verdict in verdicts)
+    verified = passed and any(
+        verdict.fresh or (changed is not False and _proves(verdict, before)) for verdict in verdicts
+    )
     return Backing(
         verified=verified,
         already_green=passed and not verified and all(verdict.verifier in before.passed for verdict in verdicts),
@@ -71,8 +77,17 @@ def named(*names: str) -> str:
     return ", ".join(f"`{name}`" for name in names)
 
 
+def way_back(run_id: str, lost: Sequence[str]) -> str:
+    """Return how that which a run has removed of the user's comes back."""
+    if {*lost} == {".git"}:
+        return "git's folder cannot be brought back"
+    but = ", but not git's folder" if ".git" in lost else ""
+    return f"`ralph rollback {run_id} --to 0` brings it back{but}"
+
+
 def _proves(verdict: "Verdict", before: "PriorChecks") -> bool:
-    return verdict.fresh or (not verdict.changed and verdict.verifier in (*before.failed, *before.refuted))
+    denied = {*before.failed, *before.refuted} - {*before.passed}
+    return verdict.verifier in denied and not verdict.changed
 
 
 def _words(verdict: "Verdict", before: "PriorChecks") -> str:
@@ -87,6 +102,8 @@ def _words(verdict: "Verdict", before: "PriorChecks") -> str:
 def _history(verdict: "Verdict", before: "PriorChecks") -> str:
     if verdict.verifier in before.failed:
         return "failed before and passes now"
+    if verdict.verifier in before.refuted and verdict.verifier in before.passed:
+        return "passed before, was broken in between, and passes again"
     if verdict.verifier in before.refuted:
         return "refuted an earlier claim and passes now"
     if verdict.verifier in before.passed:
@@ -96,9 +113,10 @@ def _history(verdict: "Verdict", before: "PriorChecks") -> str:
 
 def _changed(files: Sequence[str]) -> str:
     """Return the note on a check's own files that the run has changed."""
-    return f" (the run changed what it depends on: {_some(files)})" if files else ""
+    return f" (the run changed what it depends on: {some(files)})" if files else ""
 
 
-def _some(files: Sequence[str]) -> str:
+def some(files: Sequence[str]) -> str:
+    """Return the first three of some files, each in quotes, and the number of the others."""
     more = f" and {len(files) - _FILES} more" if len(files) > _FILES else ""
     return f"{named(*files[:_FILES])}{more}"

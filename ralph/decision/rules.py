@@ -130,7 +130,7 @@ def _completed(situation: Situation) -> Complete | None:
     yet = [open_boxes(case.plan.still_open)] if case.plan is not None and case.plan.still_open else []
     if case.changed is False:
         yet.append(NOTHING_CHANGED)
-    support = backing(verification, situation.checks, yet=yet, lost=case.lost)
+    support = backing(verification, situation.checks, yet=yet, lost=case.lost, changed=case.changed)
     told = support.by if verification is not None or case.lost else "; ".join(f"yet {fact}" for fact in yet)
     return Complete(
         reason="; ".join(filter(None, (claim.reason, told))),

@@ -73,6 +73,16 @@ def test_no_check_makes_up_for_work_of_the_user_that_is_gone() -> None:
     assert found.by == "a fresh review confirmed; yet the run removed work of yours: `.git`, `notes.txt`"
 
 
+def test_what_the_run_broke_itself_and_what_it_did_not_change_verifies_nothing() -> None:
+    found = backing(Verification(verdicts=(passes("true"),)), PriorChecks(passed=("true",), refuted=("true",)))
+    assert found == Backing(
+        verified=False, already_green=True, by="`true` passed before, was broken in between, and passes again"
+    )
+    green = Verification(verdicts=(passes("pytest -q"),))
+    assert [backing(green, BEFORE, changed=changed).verified for changed in (None, True, False)] == [True, True, False]
+    assert backing(Verification(verdicts=(passes("pytest -q"), REVIEW)), BEFORE, changed=False).verified
+
+
 def test_of_two_verifiers_with_one_name_the_one_that_failed_counts() -> None:
     failed = Verdict(verifier="files", passed=False)
     before = PriorChecks.before_run(Verification(verdicts=(passes("files"), failed, LOST)))
