@@ -7,6 +7,7 @@ from typing import Any
 
 import anyio
 
+from ralph.decision.backing import way_back
 from ralph.decision.breaker import BreakerState, ToolLoop
 from ralph.decision.claims import Claim
 from ralph.decision.limits import LimitReached, Limits
@@ -369,8 +370,8 @@ async def _look(parts: Parts, run: ActiveRun, output: Output) -> Progress:
     if changes.lost:
         changes = evolve(changes, lost=parts.redactor.each(changes.lost))
         text = f"The agent removed work of yours that is in no commit: {some_of(changes.lost)}."
-        remedy = f" `ralph rollback {run.id} --to 0` restores files as they were before the run, but not git's folder."
-        run.log.diagnose(f"{text}{remedy if run.record.checkpoint else ''}", run.next_number)
+        way = f" {way_back(run.id, changes.lost).capitalize()}." if run.record.checkpoint else ""
+        run.log.diagnose(f"{text}{way}", run.next_number)
     run.before = after
     return measure_progress(run.record, run.state, changes, parts.read_plan())
 

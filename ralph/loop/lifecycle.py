@@ -25,6 +25,9 @@ from ralph.types.output import Checkpoint
 from ralph.types.verification import PriorChecks
 from ralph.workspace.base import Snapshot, Workspace
 
+_LOST = 20
+"""Paths of the user's that the record of a run names as removed."""
+
 UNSUPPORTED: dict[str, Any] = {"verified": False, "already_green": False, "verified_by": ""}
 """The fields of a run's end that say what supports a completion, of a run that did not complete."""
 
@@ -249,6 +252,7 @@ async def finish(parts: Parts, run: ActiveRun, end: Complete | Halt) -> None:
         **(completed.model_dump(include=set(UNSUPPORTED)) if completed else UNSUPPORTED),
         "detail": f"{end.reason}{_moot(run, end)}",
         "still_open": completed.still_open if completed else (),
+        "lost": run.state.lost[:_LOST],
         "iterations": run.state.number,
         "executors": dict(run.state.executors),
         "usage": run.state.spent.usage,

@@ -260,6 +260,7 @@ class RunFinished(_Happened, frozen=True):
         verified_by: what supports a completion, in words; empty if the run did not complete.
         detail: why it ended, in a few words.
         still_open: what spoke against a completion and was overruled by the agent's confirmation.
+        lost: what the run removed of the user's, the first twenty.
         executors: how many iterations each of them answered.
         usage: of the whole run.
         duration: in seconds, of the whole run.
@@ -272,6 +273,7 @@ class RunFinished(_Happened, frozen=True):
     verified_by: str = ""
     detail: str
     still_open: tuple[str, ...] = ()
+    lost: tuple[str, ...] = ()
     iterations: NonNegativeInt
     executors: dict[str, int]
     usage: Usage

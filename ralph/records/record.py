@@ -185,6 +185,7 @@ class RunRecord(BaseModel, frozen=True):
         verified_by: what supports a completion, in words.
         detail: why it ended, in words.
         still_open: what spoke against a completion and was overruled.
+        lost: what the run removed of the user's, the first twenty.
         executors: iterations answered by each.
     """
 
@@ -217,6 +218,7 @@ class RunRecord(BaseModel, frozen=True):
     verified_by: str = ""
     detail: str = ""
     still_open: tuple[str, ...] = ()
+    lost: tuple[str, ...] = ()
     iterations: NonNegativeInt = 0
     executors: dict[str, int] = {}
     usage: Usage = Usage()

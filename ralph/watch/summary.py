@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from ralph.decision.backing import grade
+from ralph.decision.backing import grade, some, way_back
 from ralph.decision.outcomes import Decision, StopReason
 from ralph.errors import naming_store
 from ralph.records.events import RunFinished
@@ -74,7 +74,11 @@ def _rows(
         rows.append(("why", f"ended by {why}" if end.stop_reason == "cancelled" else naming_store(why, store)))
     evidence = decision.evidence[:_EVIDENCE] if decision is not None else ()
     rows += [("evidence", evidence_text(piece)) for piece in evidence]
-    if end.stop_reason == "completed" and not end.verified:
+    if end.lost:
+        run_id = end.id if isinstance(end, RunRecord) else end.run_id
+        way = f": {naming_store(way_back(run_id, end.lost), store)}" if kept else ""
+        rows.append(("lost", f"look at {some(end.lost)}{way}"))
+    elif end.stop_reason == "completed" and not end.verified:
         rows.append(("", _CANNOT_TELL))
     rows += [("despite", one_line(item)) for item in end.still_open[:_EVIDENCE]]
     if len(end.still_open) > _EVIDENCE:

@@ -49,4 +49,6 @@ async def test_a_run_that_removes_the_repository_is_not_verified(
     assert not checkpoints or (first.progressed, first.changes.files) == (True, ("notes.txt",))
     told = [event.text for event in seen.of("diagnosed") if "removed work of yours" in event.text]
     assert len(told) == 1
-    assert ("rollback" in told[0]) == checkpoints
+    way = f"`ralph rollback {record.id} --to 0` brings it back, but not git's folder."
+    assert told[0].endswith(way) == checkpoints
+    assert record.lost == lost

@@ -99,6 +99,26 @@ def test_no_command_is_advised_that_would_not_find_the_run(
     assert naming_store(out.getvalue(), " --store") == out.getvalue()
 
 
+@pytest.mark.parametrize(
+    ("lost", "said"),
+    [
+        (("notes.txt",), "look at `notes.txt`: `ralph rollback r-1 --to 0` brings it back"),
+        ((".git", "a"), "look at `.git`, `a`: `ralph rollback r-1 --to 0` brings it back, but not git's folder"),
+        ((".git",), "look at `.git`: git's folder cannot be brought back"),
+    ],
+)
+def test_where_work_of_the_user_is_gone_it_says_how_it_comes_back(
+    whole_run: list[Event], lost: tuple[str, ...], said: str
+) -> None:
+    end = whole_run[-1].model_copy(update={"stop_reason": "completed", "verified": False, "lost": lost})
+    out = io.StringIO()
+    with PlainDisplay(out, look_up="ralph show") as display:
+        display.show(end)
+    text = " ".join(out.getvalue().split())
+    assert f"lost {said} " in text
+    assert "--verify" not in text
+
+
 def test_a_circle_is_told_with_what_goes_round() -> None:
     first, *_ = find_stuck([Past(text="I look at it again.")] * 3).evidence
     assert evidence_text(first) == "“I look at it again.”: the same output 3 times"
