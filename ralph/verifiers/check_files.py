@@ -88,29 +88,41 @@ _ARGUMENTS = 3
 """Words behind an interpreter's name among which its script is: some of its options have an argument."""
 _NOTHING = CheckFiles()
 _WORDS = 5_000
+_PLACES = 20
+_ENTER = ("cd", "pushd")
+_FOLDER_OPTIONS = (*_ENTER, "-C", "--directory", "--prefix", "--cwd", "--dir", "--chdir")
+"""Words before the folder in which a command goes on."""
+_MODULE = re.compile(r"-[A-Za-z]*m\Z")
 _OPERATORS = "\n;&|()"
 _WORD = re.compile(r"[\w./+@~-]+|[\n;&|()]")
 _VERSION = re.compile(r"[\d.]+\Z")
 
 
-def check_files(command: str | Iterable[str], workspace: Path, *, depth: int = 2) -> CheckFiles:
+def check_files(
+    command: str | Iterable[str], workspace: Path, *, folder: Path | None = None, depth: int = 2
+) -> CheckFiles:
     """Return the files that a command depends on; files that do not exist yet count if it runs them.
 
     Args:
         command: a program and its arguments, or a text for a shell.
-        workspace: the folder that it runs in.
+        workspace: the folder that they lie in, and that it runs in.
+        folder: the one that it runs in, if that is another.
         depth: how often a script or a makefile is followed to what it names.
     """
     words = (_split(command) if isinstance(command, str) else list(command))[:_WORDS]
-    found = CheckFiles(named=tuple(dict.fromkeys(_scripts(words, workspace))))
+    runs = tuple(dict.fromkeys(_runs(words, workspace, folder or workspace)))
+    found = CheckFiles(named=tuple(dict.fromkeys(name for _, name in runs if name)))
     for name in {Path(word).name for word in words} & _TOOLS.keys():
         found |= _TOOLS[name]
     if not depth:
         return found
-    for word in words:
-        found |= check_files(word, workspace, depth=depth - 1) if " " in word else _NOTHING  # as in sh -c "…"
-    for name in (*found.named, *(name for name in _EXPANDED if name in found.fixed)):
-        further = check_files(_WORD.findall(_text(workspace / name)), workspace, depth=depth - 1)
+    places = tuple(dict.fromkeys((folder or workspace, *(where for where, _ in runs))))[:_PLACES]
+    texts = [(where, word) for where in places for word in words if " " in word]  # as in sh -c "…"
+    for where, text in texts:
+        found |= check_files(text, workspace, folder=where, depth=depth - 1)
+    tools = [(where, f"{where}/{name}") for where in places for name in _EXPANDED if name in found.fixed]
+    for where, path in (*((where, f"{workspace}/{name}") for where, name in runs if name), *tools):
+        further = check_files(_WORD.findall(_text(Path(path))), workspace, folder=where, depth=depth - 1)
         found |= CheckFiles(fixed=(*(f"/{each}" for each in further.named), *further.fixed), tests=further.tests)
     return found
 
@@ -124,29 +136,61 @@ def _split(text: str) -> list[str]:
         return _WORD.findall(text)
 
 
-def _scripts(words: list[str], workspace: Path) -> Iterator[str]:
-    """Yield the files of the workspace that are run: programs given by path, and the scripts of interpreters."""
+def _runs(words: list[str], workspace: Path, folder: Path) -> Iterator[tuple[Path, str]]:
+    """Yield the files that are run, each with the folder that it runs in; an empty name is for a folder alone.
+
+    They are programs given by path, the scripts of interpreters, and Python's modules, if they lie in the workspace.
+    """
     from ralph.workspace.scan import Noise
 
-    noise, left, first = Noise(), 0, True
+    noise, left, before = Noise(), 0, ""
+    outer, where, back, first = [folder], folder, folder, True
     for word in words:
         if not word.strip(_OPERATORS):
-            left, first = 0, True
+            outer = _nested(outer, word)
+            left, where, first, before = 0, outer[-1], True, ""
             continue
-        if left and word.startswith("-"):
-            left = 0 if word in {"-c", "-m", "-e"} else left
-            continue
-        path = Path(os.path.normpath(workspace / word))
-        is_program = "/" in word and (first or (path.is_file() and os.access(path, os.X_OK)))
-        is_script = left > 0 and (path.suffix != "" or path.is_file())
-        if (is_program or is_script) and path.is_relative_to(workspace) and not path.is_dir():
-            name = path.relative_to(workspace).as_posix()
-            if not noise(name):
-                yield name
-            left = 1  # for this word
-        first = False
-        starts = word == "." or _VERSION.sub("", Path(word).name) in _INTERPRETERS
-        left = _ARGUMENTS if starts else max(0, left - 1)
+        inner = back if (before, word) == ("cd", "-") or (first and word == "popd") else _entered(where, before, word)
+        if inner is not None:
+            yield inner, ""
+            back, where = where, inner
+            outer[-1] = inner if before in _ENTER or word == "popd" else outer[-1]
+        elif left and word.startswith("-"):
+            left = 0 if word in {"-c", "-e"} else left
+        else:
+            is_module = left > 0 and _MODULE.match(before) is not None
+            for path in _modules(where, word) if is_module else (Path(os.path.normpath(where / word)),):
+                is_program = "/" in word and (first or (path.is_file() and os.access(path, os.X_OK)))
+                is_script = left > 0 and (path.suffix != "" or path.is_file())
+                if (is_program or is_script) and path.is_relative_to(workspace) and not path.is_dir():
+                    name = path.relative_to(workspace).as_posix()
+                    if not noise(name):
+                        yield where, name
+                    left = 1  # for this word
+            starts = word == "." or _VERSION.sub("", Path(word).name) in _INTERPRETERS
+            left = _ARGUMENTS if starts else 0 if is_module else max(0, left - 1)
+        first, before = False, word if word not in _ENTER or first else ""
+
+
+def _entered(where: Path, before: str, word: str) -> Path | None:
+    """Return the folder in which a command goes on after a word; None if the word changes none."""
+    option, _, value = word.partition("=")
+    name = value if option in _FOLDER_OPTIONS else word if before in _FOLDER_OPTIONS else ""
+    folder = Path(os.path.normpath(where / name)) if name else None
+    return folder if folder is not None and folder.is_dir() else None
+
+
+def _modules(where: Path, name: str) -> Iterator[Path]:
+    """Yield the files that `python -m` runs, if they are in the folder that it runs in."""
+    for end in (".py", "/__main__.py", "/__init__.py"):
+        yield where / f"{name.replace('.', '/')}{end}"
+
+
+def _nested(folders: list[Path], operators: str) -> list[Path]:
+    """Return the folders of a shell and its subshells, innermost last, after the parentheses among operators."""
+    for each in operators:
+        folders = [*folders, folders[-1]] if each == "(" else (folders[:-1] or folders) if each == ")" else folders
+    return folders[-_PLACES:] or folders
 
 
 def _text(path: Path) -> str:

@@ -27,6 +27,11 @@ PROJECT: Files = {
     "tests/data.json": "{}",
     "lib/a_test.go": "package lib\n",
     "web/a.test.ts": "test()\n",
+    "web/Makefile": "test:\n\t./run.sh\n",
+    "web/run.sh": "#!/bin/sh\n",
+    "web/package.json": '{"scripts": {"test": "./run.sh"}}',
+    "tools/verify.py": "import os\n",
+    "tools/__main__.py": "import os\n",
     "conftest.py": "",
     "node_modules/jest/a.test.js": "",
 }
@@ -85,6 +90,12 @@ def checks_of(folder: Path, command: str, restore: ProtectChecks = "auto", *, sh
         ("npm test", {"web/a.test.ts": "", "node_modules/jest/a.test.js": "x"}, ["web/a.test.ts"]),
         ("go test ./...", {"lib/a_test.go": "", "lib/new_test.go": ""}, ["lib/a_test.go"]),
         ("cargo test", {"build.rs": ""}, ["build.rs"]),
+        ("make -C web test", {"web/Makefile": "test:\n\ttrue\n"}, ["web/Makefile"]),
+        ("make --directory=web test", {"web/run.sh": "exit 0"}, ["web/run.sh"]),
+        ("npm --prefix web test", {"web/package.json": '{"scripts": {"test": "true"}}'}, ["web/package.json"]),
+        ("python3 -m tools.verify", {"tools/verify.py": ""}, ["tools/verify.py"]),
+        ("python3 -m tools", {"tools/__main__.py": ""}, ["tools/__main__.py"]),
+        ("python3 -Im web", {"web/__init__.py": "x"}, ["web/__init__.py"]),
         ("true", {"check.sh": "", "tests/test_a.py": ""}, []),
         ("test -f data.txt", {"data.txt": "x"}, []),
     ],
@@ -100,11 +111,28 @@ def test_what_a_check_depends_on_is_known(command: str, change: Files, told: lis
     assert [each.name for each in checks.judges(changed)][1:] == (["review"] if told else [])
 
 
-def test_a_shells_text_is_read_too(project: Path) -> None:
-    checks = checks_of(project, "cd . && ./check.sh | tee log; ! grep -q TODO data.txt", shell=True)
+@pytest.mark.parametrize(
+    ("text", "change", "told"),
+    [
+        ("cd . && ./check.sh | tee log; ! grep -q TODO data.txt", "check.sh", True),
+        ("cd web && ./run.sh", "web/run.sh", True),
+        ("(cd web; ./run.sh)", "web/run.sh", True),
+        ("(cd web; true); ./check.sh", "check.sh", True),
+        ("pushd web && ./run.sh && popd && sh check.sh", "check.sh", True),
+        ("cd web && cd .. && ./check.sh", "check.sh", True),
+        ("cd tools && python3 -m verify", "tools/verify.py", True),
+        ("cd web && make test", "web/run.sh", True),
+        ("cd web && npm test", "web/package.json", True),
+        ("cd tools && ./check.sh", "check.sh", False),
+        ("cd /; ./check.sh", "check.sh", False),
+        ("cd $HOME && ./check.sh", "check.sh", True),
+    ],
+)
+def test_a_shells_text_is_read_too(text: str, change: str, told: bool, project: Path) -> None:
+    checks = checks_of(project, text, shell=True)
     checks.begin("run-1")
-    write(project, {"check.sh": "", "data.txt": ""})
-    assert list(checks.changed().values()) == [("check.sh",)]
+    write(project, {change: "", "data.txt": ""})
+    assert list(checks.changed().values()) == ([(change,)] if told else [])
 
 
 @pytest.mark.parametrize(
