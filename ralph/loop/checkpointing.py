@@ -3,6 +3,7 @@
 None of it can end a run: problems are reported as events.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -54,7 +55,15 @@ class Checkpointing:
         protected = await self.workspace.restore_protected(self.log.run_id, until=until + _GRACE if until else None)
         if protected.restored or protected.left:
             aside = str(protected.aside) if protected.aside else None
-            facts: dict[str, Any] = {"paths": protected.restored, "aside": aside, "left": protected.left}
+            keeper = self.workspace.protection
+            also: Mapping[Path, str] = keeper.also if keeper is not None else {}
+            because = {path: why for path in protected.restored if (why := also.get(self.workspace.path / path))}
+            facts: dict[str, Any] = {
+                "paths": protected.restored,
+                "aside": aside,
+                "left": protected.left,
+                "because": because,
+            }
             self.log.note(ProtectedRestored(**self.log.stamp(iteration), **self.redactor.within(facts)))
 
     async def after(self, iteration: int, seen: Snapshot | None, stop: Stop) -> Checkpoint:

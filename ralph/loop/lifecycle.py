@@ -62,7 +62,7 @@ async def begin(starting: Starting, task: str, run_id: str) -> ActiveRun:
     now, owner = parts.clock.now(), this_process()
     parts.workspace.acquire(run_id)
     orphans = await end_left_behind(starting.store, str(parts.workspace.path))
-    await anyio.to_thread.run_sync(parts.checks.begin, run_id)
+    await anyio.to_thread.run_sync(parts.checks.begin, run_id, task)
     began = monotonic()
     verification = await preflight(parts, parts.redactor(task), stop)
     verified_for = monotonic() - began

@@ -55,7 +55,7 @@ async def take_up(
     run = starting.activate(record, state.as_of(parts.clock.now()), owner, starting.stop, seq=seq)
     run.inbox.recall(requests)
     told = started(parts, run, orphans, resumed=True)
-    parts.checks.recall(record.id)
+    parts.checks.recall(record.id, record.task)
     heard_of = last.at if last else found.started_at
     await run.checkpointing.restore_protected(run.state.number, until=heard_of.timestamp())
     if from_checkpoint:

@@ -145,12 +145,14 @@ class ProtectedRestored(_Happened, frozen=True):
         paths: those that are as they were again.
         aside: the folder with what was found in their place; None if that was nothing.
         left: those that stay as they were found: too large to restore, or changed after the run had crashed.
+        because: why a path is protected, in words, if it is because of a check.
     """
 
     type: Literal["protected_restored"] = "protected_restored"
     paths: tuple[str, ...]
     aside: str | None = None
     left: tuple[str, ...] = ()
+    because: dict[str, str] = {}
 
 
 class VerificationStarted(_Happened, frozen=True):

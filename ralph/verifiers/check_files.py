@@ -213,6 +213,12 @@ def is_judge(name: str) -> bool:
     return Path(name).suffix in {"", ".sh"} and not _WORKING.search(name.lower())
 
 
+def is_named(path: str, text: str) -> bool:
+    """Return whether a text names a file, by its path or its name alone."""
+    names = "|".join(map(re.escape, {path, Path(path).name}))
+    return re.search(rf"(?<![\w.-])(?:{names})(?![\w-]|\.\w)", text) is not None
+
+
 class Checks:
     """The files of a run's checks: what they were when the run began, and what it has changed since. Blocks.
 
@@ -233,21 +239,21 @@ class Checks:
         self.verifiers, self._reviewer = tuple(verifiers), reviewer
         self._files: dict[str, CheckFiles] = {}
         self._before: dict[str, str] = {}
-        self._protected: tuple[Path, ...] = ()
+        self._protected: dict[Path, str] = {}
 
-    def begin(self, run_id: str) -> None:
+    def begin(self, run_id: str, task: str) -> None:
         """Record the files at the start of a run."""
         if self.workspace.protection is None:
             return
         self._files = {each.name: each.reads(self.workspace.path) for each in self.verifiers}
         self._before = self._look()
-        self._protect()
+        self._protect(task)
         path = self.workspace.protection.folder / _RECORD
         with suppress(OSError):
             path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             path.write_text(json.dumps({"run": run_id, "checks": self._files, "files": self._before}))
 
-    def recall(self, run_id: str) -> None:
+    def recall(self, run_id: str, task: str) -> None:
         """Use the record of an earlier process of the run."""
         self._files, self._before = {}, {}
         with suppress(OSError, ValueError, KeyError, TypeError, AttributeError):
@@ -256,7 +262,7 @@ class Checks:
                 checks = cast("dict[str, list[list[str]]]", record["checks"])
                 self._files = {name: CheckFiles(*map(tuple, lists)) for name, lists in checks.items()}
                 self._before = dict(record["files"])
-        self._protect()
+        self._protect(task)
 
     def judges(self, changed: Mapping[str, tuple[str, ...]]) -> tuple["Verifier", ...]:
         """Return the verifiers of a claim: the run's, and if such files are changed a review, unless it has one."""
@@ -268,14 +274,18 @@ class Checks:
     @property
     def conditions(self) -> list[str]:
         """The conditions of a claim, as the prompt states them."""
-        names = [each.relative_to(self.workspace.path).as_posix() for each in self._protected[:_SHOWN]]
+        names = [each.relative_to(self.workspace.path).as_posix() for each in [*self._protected][:_SHOWN]]
         kept = [f"{', '.join(names)} must stay as before: changes are undone"] if names else []
         return [*(verifier.condition for verifier in self.verifiers), *kept]
 
-    def _protect(self) -> None:
-        named = {name for files in self._files.values() for name in files.named}
-        chosen = {"off": set[str](), "auto": set(filter(is_judge, named)), "on": set(self._before)}[self._restore]
-        self._protected = tuple(self.workspace.path / name for name in sorted(chosen & self._before.keys()))
+    def _protect(self, task: str) -> None:
+        named = {name: check for check, files in self._files.items() for name in files.named}
+        judges = {name for name in named if is_judge(name) and not is_named(name, task)}
+        chosen = {"off": set[str](), "auto": judges, "on": set(self._before)}[self._restore]
+        self._protected = {
+            self.workspace.path / name: f"the check `{named[name]}` runs" if name in named else "a check depends on"
+            for name in sorted(chosen & self._before.keys())
+        }
         if self.workspace.protection is not None:
             self.workspace.protection.also = self._protected
 

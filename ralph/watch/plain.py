@@ -184,8 +184,10 @@ class PlainDisplay(Display):
 
     @_print.register
     def _(self, event: ProtectedRestored) -> None:
-        if event.paths:
-            self.say(event.at, "restored", one_line(f"{', '.join(event.paths)}: protected"), style="yellow")
+        for why in dict.fromkeys(event.because.get(path, "") for path in event.paths):
+            names = ", ".join(path for path in event.paths if event.because.get(path, "") == why)
+            told = f", which {why} (--protect-checks off leaves it)" if why else ": protected"
+            self.say(event.at, "restored", one_line(f"{names}{told}"), style="yellow")
         if event.aside:
             self.say(event.at, "note", f"what was found in their place is now in {event.aside}", style="yellow")
         if event.left:

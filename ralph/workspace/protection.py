@@ -11,7 +11,7 @@ import json
 import os
 import shutil
 import stat
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -82,7 +82,7 @@ class Protection:
         but: exceptions.
 
     Attributes:
-        also: further files, absolute; they are existing ones, so that no new file is moved away because of them.
+        also: further files, absolute, with the reason in words; they exist, so that no new file is moved away for them.
         folder: of the record; Ralph's own.
     """
 
@@ -95,7 +95,7 @@ class Protection:
         *,
         but: Sequence[Path] = (),
     ) -> None:
-        self.also: tuple[Path, ...] = ()
+        self.also: Mapping[Path, str] = {}
         self.folder = memory
         self._workspace = workspace
         self._project = str(workspace / "pyproject.toml")

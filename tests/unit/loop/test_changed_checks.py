@@ -82,6 +82,7 @@ def test_a_script_is_restored_before_it_runs_so_a_cheat_is_refuted(night: Night)
     assert (record.stop_reason, record.verified, record.iterations) == ("completed", True, 2)
     assert record.verified_by == "`./check.sh` failed before and passes now"
     assert night.seen.of("protected_restored")[0].paths == ("check.sh",)
+    assert night.seen.of("protected_restored")[0].because == {"check.sh": "the check `./check.sh` runs"}
     assert night.reviewed == []
     assert "check.sh must stay as before: changes are undone" in night.prompts[0]
 

@@ -102,7 +102,7 @@ def checks_of(folder: Path, command: str, restore: ProtectChecks = "auto", *, sh
 )
 def test_what_a_check_depends_on_is_known(command: str, change: Files, told: list[str], project: Path) -> None:
     checks = checks_of(project, command)
-    checks.begin("run-1")
+    checks.begin("run-1", "Do it.")
     assert checks.changed() == {}
     assert [each.name for each in checks.judges({})] == [checks.verifiers[0].name]
     write(project, change)
@@ -130,7 +130,7 @@ def test_what_a_check_depends_on_is_known(command: str, change: Files, told: lis
 )
 def test_a_shells_text_is_read_too(text: str, change: str, told: bool, project: Path) -> None:
     checks = checks_of(project, text, shell=True)
-    checks.begin("run-1")
+    checks.begin("run-1", "Do it.")
     write(project, {change: "", "data.txt": ""})
     assert list(checks.changed().values()) == ([(change,)] if told else [])
 
@@ -153,7 +153,7 @@ async def test_what_is_restored_existed_and_is_a_check(
     command: str, restore: ProtectChecks, kept: list[str], project: Path
 ) -> None:
     checks = checks_of(project, command, restore)
-    checks.begin("run-1")
+    checks.begin("run-1", "Do it.")
     assert await checks.workspace.guard("run-1") == ""
     write(project, dict.fromkeys(PROJECT, "changed by the agent\n") | {"tests/test_new.py": "", "new.sh": ""})
     restored = await checks.workspace.restore_protected("run-1")
@@ -165,14 +165,31 @@ async def test_what_is_restored_existed_and_is_a_check(
 
 
 def test_a_resumed_run_compares_with_its_start(project: Path) -> None:
-    checks_of(project, "./check.sh").begin("run-1")
+    checks_of(project, "./check.sh").begin("run-1", "Do it.")
     write(project, {"check.sh": "true", "conftest.py": "x"})
     later = checks_of(project, "./check.sh")
-    later.recall("run-1")
+    later.recall("run-1", "")
     assert later.changed() == {"./check.sh": ("check.sh", "conftest.py")}
-    later.recall("another")
+    later.recall("another", "")
     assert later.changed() == {}
     assert later.conditions == ["`./check.sh` must pass"]
+
+
+@pytest.mark.parametrize(
+    ("task", "kept"),
+    [
+        ("Make the tests pass.", ["check.sh"]),
+        ("Let check.shell be.", ["check.sh"]),
+        ("Add a case to check.sh.", []),
+        ("Rewrite `./check.sh` in Python", []),
+    ],
+)
+def test_what_the_task_names_is_not_restored(task: str, kept: list[str], project: Path) -> None:
+    checks = checks_of(project, "./check.sh")
+    checks.begin("run-1", task)
+    assert checks.workspace.protection is not None
+    also = dict.fromkeys([project / name for name in kept], "the check `./check.sh` runs")
+    assert checks.workspace.protection.also == also
 
 
 @pytest.mark.parametrize("name", ["check.sh", "verify.py", "tests/run.py", "ci/gate.sh", "done.sh", "gradlew", "qa.js"])

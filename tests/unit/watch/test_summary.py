@@ -8,7 +8,7 @@ from ralph.analysis import Past
 from ralph.analysis.stuck import find_stuck
 from ralph.decision.outcomes import Halt
 from ralph.errors import naming_store
-from ralph.records.events import Event, IterationFinished, RunFinished
+from ralph.records.events import Event, IterationFinished, ProtectedRestored, RunFinished
 from ralph.types.output import Failed
 from ralph.watch.plain import PlainDisplay
 from ralph.watch.summary import next_step
@@ -117,6 +117,23 @@ def test_where_work_of_the_user_is_gone_it_says_how_it_comes_back(
     text = " ".join(out.getvalue().split())
     assert f"lost {said} " in text
     assert "--verify" not in text
+
+
+def test_what_is_restored_for_a_check_says_for_which_and_how_to_leave_it(whole_run: list[Event]) -> None:
+    end = whole_run[-1]
+    restored = ProtectedRestored(
+        run_id=end.run_id,
+        at=end.at,
+        iteration=1,
+        paths=("check.sh", "ralph.toml"),
+        because={"check.sh": "the check `./check.sh` runs"},
+    )
+    out = io.StringIO()
+    with PlainDisplay(out) as display:
+        display.show(restored)
+    text = " ".join(out.getvalue().split())
+    assert "check.sh, which the check `./check.sh` runs (--protect-checks off leaves it)" in text
+    assert "ralph.toml: protected" in text
 
 
 def test_a_circle_is_told_with_what_goes_round() -> None:
