@@ -5,6 +5,7 @@ None of it can end a run: problems are reported as events.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Literal
 
 import anyio
