@@ -134,11 +134,11 @@ class SettingError(UsageError):
 class UntrustedSettingsError(UsageError):
     """A workspace's own settings need consent: they do more than tighten what holds without them."""
 
-    def __init__(self, path: str, keys: Iterable[str]) -> None:
+    def __init__(self, path: str, keys: Iterable[str], why: Iterable[str] = ()) -> None:
         self.path, self.keys = path, tuple(keys)
         super().__init__(
-            f"{path} comes with the workspace and sets {', '.join(self.keys)}, "
-            "which can run programs, send data elsewhere or loosen what holds without it.",
+            f"{path} comes with the workspace and sets {', '.join(self.keys)}, which needs your consent"
+            f"{': ' * bool(why)}{'; '.join(why)}.",
             "Read the file, then run again with --trust. Ralph remembers the consent until the file changes.",
         )
 

@@ -186,8 +186,7 @@ def _workspace(folder: Path, settings: "Settings") -> "list[Finding]":
     kind = "under git" if isinstance(opened, GitWorkspace) else "a folder without git: commits are not seen"
     found = [_finding("workspace", ok=True, detail=f"{folder}, {kind}")]
     if untrusted:
-        does = "can run programs, send data elsewhere or loosen limits"
-        detail = f"{', '.join(untrusted)} {does}, and you have not consented yet"
+        detail = f"{', '.join(untrusted)} sets what needs your consent, and you have not given it yet"
         found.append(_finding("trust", ok=False, detail=detail, remedy="Read it, then run with --trust."))
     elif settings.verify in {(), ("none",)} and not settings.verify_shell and not settings.verifiers:
         detected = detect_test_command(folder)

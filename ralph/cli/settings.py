@@ -74,6 +74,7 @@ def ask_at_terminal(source: "Source", keys: tuple[str, ...]) -> bool:
     """
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         return False
+    from ralph.settings.consent import reasons_for
     from ralph.settings.sources import FileSource
     from ralph.system.text import printable
 
@@ -81,11 +82,10 @@ def ask_at_terminal(source: "Source", keys: tuple[str, ...]) -> bool:
         lines = source.content.count(b"\n") + 1 if isinstance(source, FileSource) else 0
         typer.echo(f"{source.name} comes with the workspace and is a plug-in: a program of {lines} lines.", err=True)
         return typer.confirm("Have you read it, and may it run, now and until it changes?", err=True)
-    typer.echo(
-        f"{source.name} comes with the workspace and can run programs, send data elsewhere or loosen limits:", err=True
-    )
+    typer.echo(f"{source.name} comes with the workspace, and some of its settings need your consent:", err=True)
     for key in keys:
         typer.echo(f"  {key} = {printable(json.dumps(_value(source, key), ensure_ascii=False), 500)}", err=True)
+    typer.echo(f"Why: {printable('; '.join(reasons_for(source, keys)), 2_000)}.", err=True)
     return typer.confirm("Use these settings, now and until they change?", err=True)
 
 

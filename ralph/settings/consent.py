@@ -18,7 +18,8 @@ from pydantic import ValidationError
 from ralph.errors import UntrustedSettingsError
 from ralph.settings.model import Setting, Settings, governing
 from ralph.settings.sources import FileSource, Source
-from ralph.system.declarations import HARMLESS
+from ralph.system.declarations import HARMLESS, Tighter
+from ralph.system.text import printable
 
 if TYPE_CHECKING:
     from ralph.settings.loading import SettingsFound
@@ -27,6 +28,7 @@ Ask = Callable[[Source, tuple[str, ...]], bool]
 """Asks the user for consent to the named settings of a source; without names, to running the file as a plug-in."""
 
 _MOST_BYTES = 4_000_000
+_SHOWN = 80
 
 
 def untrusted_keys(source: Source) -> tuple[str, ...]:
@@ -50,6 +52,25 @@ def _only_tightens(setting: Setting, settings: Settings | None) -> bool:
 
 def _value_of(setting: Setting, settings: Settings) -> Any:
     return reduce(getattr, setting.key.split("."), cast("Any", settings))
+
+
+def reasons_for(source: Source, keys: Iterable[str]) -> list[str]:
+    """Return, in words, the reasons why keys of a source need consent."""
+    values = dict(leaves(source.values))
+    rules = {key: rule for key in keys if (rule := governing(key))}
+    always = [key for key, rule in rules.items() if rule.tighter is None]
+    looser = [
+        f"{key} = {printable(json.dumps(values.get(key), default=str), _SHOWN)} is {_than(rule.tighter)} the default"
+        f"{f' of {rule.default}' if rule.default else ''}"
+        for key, rule in rules.items()
+        if rule.tighter is not None
+    ]
+    does = "can run programs, send data elsewhere, cost more or change what counts as done"
+    return [*looser, *([f"{', '.join(always)} {does}"] if always else [])]
+
+
+def _than(tighter: Tighter) -> str:
+    return {"less": "more than", "more": "less than"}.get(str(tighter.order), "looser than")
 
 
 def overridden(own: Iterable[Source], found: "SettingsFound") -> Iterator[tuple[str, str, Any]]:
@@ -90,7 +111,7 @@ def require_trust(source: Source, *, trust: bool, ask: Ask | None = None) -> Non
         return
     keys = untrusted_keys(source)
     if not trust and not (ask and ask(source, keys)):
-        raise UntrustedSettingsError(source.name, keys)
+        raise UntrustedSettingsError(source.name, keys, reasons_for(source, keys))
     remember(source)
 
 

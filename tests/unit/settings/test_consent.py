@@ -101,7 +101,7 @@ def test_a_workspace_asks_for_whatever_it_loosens(subtests: pytest.Subtests) -> 
 )
 def test_neither_file_of_a_workspace_loosens_without_consent(tmp_path: Path, name: str, text: str) -> None:
     (tmp_path / name).write_text(text)
-    with pytest.raises(UntrustedSettingsError, match="loosen"):
+    with pytest.raises(UntrustedSettingsError, match="needs your consent"):
         read_settings(tmp_path)
     assert read_settings(tmp_path, own="trusted").settings == Settings()
     read_settings(tmp_path, trust=True)
@@ -118,6 +118,23 @@ def test_what_the_user_says_wins_over_what_a_workspace_brings(tmp_path: Path, mo
     limits = found.limits
     assert (limits.max_iterations, limits.max_tokens, limits.max_requests, limits.max_cost) == (7, 7, 8, 6)
     assert found.plan == "mine.md"
+
+
+def test_the_refusal_says_of_each_setting_why_it_needs_consent(tmp_path: Path) -> None:
+    said = {
+        "limits.max_iterations = 500\n": "limits.max_iterations = 500 is more than the default of 50.",
+        "commit = 'iteration'\n": 'commit = "iteration" is looser than the default of none.',
+        "verify_timeout = '2h'\n": 'verify_timeout = "2h" is more than the default of 10m.',
+        "breaker.cool_down = '1m'\n": 'breaker.cool_down = "1m" is less than the default of 30m.',
+        "checkpoints = false\n": "checkpoints = false is looser than the default of true.",
+        "verify = ['x']\nnoise = ['y']\n": "consent: noise, verify can run programs, send data elsewhere",
+    }
+    for text, reason in said.items():
+        (tmp_path / "ralph.toml").write_text(text)
+        with pytest.raises(UntrustedSettingsError) as refused:
+            read_settings(tmp_path)
+        assert reason in refused.value.problem
+        assert ("can run programs" in refused.value.problem) == ("verify =" in text)
 
 
 def test_the_lists_of_a_workspace_that_only_tighten_stay_in_force(tmp_path: Path) -> None:
