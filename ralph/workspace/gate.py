@@ -199,6 +199,11 @@ _KEPT = frozenset((
 _USERS = frozenset((*(key for key in _KEPT if not key.startswith(("core.rep", "extensions."))), "core.excludesfile"))
 
 
+def is_kept(key: str) -> bool:
+    """Return whether a key of a repository's settings is kept, because it names no program, file or address."""
+    return key in _KEPT
+
+
 def settings_in(text: bytes) -> dict[str, str]:
     """Return the settings in the text of a settings file that are kept; nothing is included. Blocks.
 
