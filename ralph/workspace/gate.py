@@ -15,6 +15,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from ralph.errors import UsageError
 from ralph.system.files import absolute_path, find_program, read_regular
@@ -224,10 +225,13 @@ def users_settings(git_dir: Path) -> dict[str, str]:
     told = {name: value for name, value in os.environ.items() if name.startswith("GIT_CONFIG_") and name in _WHERE}
     env = {name: value for name, value in environment().items() if name not in _WHERE} | told
     found: dict[str, str] = {}
-    for scope in ("--system", "--global"):
-        with suppress(GitError):  # without such a file, git fails
-            asked = Git(env | {"GIT_DIR": str(git_dir), "GIT_COMMON_DIR": os.devnull}, ())
-            found |= _listed(asked.now("config", scope, "--includes", "--null", "--list").stdout, _USERS)
+    with TemporaryDirectory(prefix="ralph-") as common:  # of a repository without settings, for `includeIf "gitdir:…"`
+        for name in ("objects", "refs"):
+            Path(common, name).mkdir()
+        asked = Git(env | {"GIT_DIR": str(git_dir), "GIT_COMMON_DIR": common}, ())
+        for scope in ("--system", "--global"):
+            with suppress(GitError):  # without such a file, git fails
+                found |= _listed(asked.now("config", scope, "--includes", "--null", "--list").stdout, _USERS)
     return found
 
 

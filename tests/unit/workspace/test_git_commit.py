@@ -97,6 +97,22 @@ async def test_a_new_nested_repository_is_not_committed(
     assert [line.split("\t")[1] for line in listed if line.startswith("160000")] == ["sub"]
 
 
+async def test_the_name_is_the_one_that_the_user_has_for_this_repository(
+    repo: Repository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL"):
+        monkeypatch.delenv(name)
+    (tmp_path / "work").write_text("[user]\n\tname = At Work\n")
+    users = tmp_path / "users"
+    users.write_text(f'[user]\n\tname = At Home\n\temail = x@y\n[includeIf "gitdir:{repo.path}/"]\n\tpath = work\n')
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(users))
+    workspace = open_workspace(repo.path, state_dir=tmp_path / "state")
+    since = await held(workspace)
+    repo.write("a.txt", "the agent's\n")
+    assert (await workspace.commit(since, "x")).commit
+    assert repo.git("log", "-1", "--format=%an") == "At Work"
+
+
 async def test_nothing_changed_is_no_commit(repo: Repository, workspace: Workspace) -> None:
     repo.write("dirty.txt", "mine\n")
     since = await held(workspace)
