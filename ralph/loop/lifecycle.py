@@ -259,6 +259,7 @@ async def finish(parts: Parts, run: ActiveRun, end: Complete | Halt) -> None:
         "duration": run.state.spent.duration,
     }
     await run.checkpointing.end(run.state.number, run.summary if completed else None, run.record.checkpoint)
+    await anyio.to_thread.run_sync(parts.checks.rest)
     now = parts.clock.now()
     run.record = evolve(run.record, **facts, state="finished", finished_at=now, **_cut_off(run))
     stamp = run.stamp(now, iteration=run.state.number)

@@ -239,6 +239,7 @@ class Checks:
         self.verifiers, self._reviewer = tuple(verifiers), reviewer
         self._files: dict[str, CheckFiles] = {}
         self._before: dict[str, str] = {}
+        self._run_id = ""
         self._protected: dict[Path, str] = {}
 
     def begin(self, run_id: str, task: str) -> None:
@@ -247,21 +248,35 @@ class Checks:
             return
         self._files = {each.name: each.reads(self.workspace.path) for each in self.verifiers}
         self._before = self._look()
+        self._run_id = run_id
         self._protect(task)
-        path = self.workspace.protection.folder / _RECORD
+        self._record(None)
+
+    def rest(self) -> None:
+        """Record the files at the end of this process of the run: what changes until it is resumed is the user's."""
+        if self._run_id:
+            self._record(self._look())
+
+    def _record(self, stopped: dict[str, str] | None) -> None:
+        path = cast("Protection", self.workspace.protection).folder / _RECORD
+        record = {"run": self._run_id, "checks": self._files, "files": self._before, "stopped": stopped}
         with suppress(OSError):
             path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            path.write_text(json.dumps({"run": run_id, "checks": self._files, "files": self._before}))
+            path.write_text(json.dumps(record))
 
     def recall(self, run_id: str, task: str) -> None:
-        """Use the record of an earlier process of the run."""
-        self._files, self._before = {}, {}
+        """Use the record of an earlier process of the run; what changed since that stopped counts as there before."""
+        self._files, self._before, self._run_id = {}, {}, ""
         with suppress(OSError, ValueError, KeyError, TypeError, AttributeError):
             record = json.loads((cast("Protection", self.workspace.protection).folder / _RECORD).read_text())
             if record["run"] == run_id:
                 checks = cast("dict[str, list[list[str]]]", record["checks"])
                 self._files = {name: CheckFiles(*map(tuple, lists)) for name, lists in checks.items()}
                 self._before = dict(record["files"])
+                self._run_id = run_id
+                if (stopped := record.get("stopped")) is not None:
+                    self._before = _rebased(self._before, stopped, self._look())
+                    self._record(None)  # a crash from now on is no stop
         self._protect(task)
 
     def judges(self, changed: Mapping[str, tuple[str, ...]]) -> tuple["Verifier", ...]:
@@ -327,6 +342,13 @@ class Checks:
             if seen > _MOST:
                 break
         return found
+
+
+def _rebased(before: dict[str, str], stopped: dict[str, str], now: dict[str, str]) -> dict[str, str]:
+    """Return the states before a run with the user's changes since it stopped, but for what it had changed itself."""
+    own = {path for path in {*before, *stopped} if before.get(path) != stopped.get(path)}
+    kept = {path: state for path, state in before.items() if path in own}
+    return {**{path: state for path, state in now.items() if path not in own}, **kept}
 
 
 def _matcher(globs: tuple[str, ...]) -> Callable[[str], bool]:

@@ -175,6 +175,22 @@ def test_a_resumed_run_compares_with_its_start(project: Path) -> None:
     assert later.conditions == ["`./check.sh` must pass"]
 
 
+def test_what_the_user_changes_between_stop_and_resume_is_not_the_runs(project: Path) -> None:
+    stopped = checks_of(project, "./check.sh")
+    stopped.begin("run-1", "Do it.")
+    write(project, {"conftest.py": "the agent's"})
+    stopped.rest()
+    write(project, {"check.sh": "the user's", "lib/common.sh": "the user's", "conftest.py": "the user's, too"})
+    (project / "tests/data.json").unlink()
+    resumed = checks_of(project, "./check.sh")
+    resumed.recall("run-1", "Do it.")
+    assert resumed.changed() == {"./check.sh": ("conftest.py",)}
+    write(project, {"tests/test_a.py": "the agent's"})
+    crashed = checks_of(project, "./check.sh")
+    crashed.recall("run-1", "Do it.")
+    assert crashed.changed() == {"./check.sh": ("conftest.py", "tests/test_a.py")}
+
+
 @pytest.mark.parametrize(
     ("task", "kept"),
     [
