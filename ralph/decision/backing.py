@@ -79,9 +79,10 @@ def named(*names: str) -> str:
 
 def way_back(run_id: str, lost: Sequence[str]) -> str:
     """Return how that which a run has removed of the user's comes back."""
-    if {*lost} == {".git"}:
-        return "git's folder cannot be brought back"
-    but = ", but not git's folder" if ".git" in lost else ""
+    gits = [name for name in lost if name in {".git", "HEAD"} or name.startswith("refs/")]
+    if len(gits) == len(lost):
+        return f"git's {'folder' if '.git' in gits else 'refs'} cannot be brought back"
+    but = f", but not git's {'folder' if '.git' in gits else 'refs'}" if gits else ""
     return f"`ralph rollback {run_id} --to 0` brings it back{but}"
 
 

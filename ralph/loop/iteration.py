@@ -369,7 +369,7 @@ async def _look(parts: Parts, run: ActiveRun, output: Output) -> Progress:
     changes = evolve(changes, files=parts.redactor.each(changes.files), problem=parts.redactor(changes.problem))
     if changes.lost:
         changes = evolve(changes, lost=parts.redactor.each(changes.lost))
-        text = f"The agent removed work of yours that is in no commit: {some_of(changes.lost)}"
+        text = f"The agent removed work of yours, or commits that led to it: {some_of(changes.lost)}"
         way = f"; {way_back(run.id, changes.lost)}" if run.record.checkpoint else ""
         run.log.diagnose(f"{text}{way}.", run.next_number)
     run.before = after

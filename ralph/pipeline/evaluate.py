@@ -256,15 +256,16 @@ def assess(rules: Rules, run: RunRecord, state: RunState, output: Output, progre
         past=state.past,
         errors=state.errors,
     )
+    lost = tuple(dict.fromkeys((*state.lost, *progress.changes.lost)))
     case = Case(
         iteration=state.number + 1,
         output=evolve(output, usage=rules.priced(output.usage, output.model)),
         analysis=rules.analyzer.analyze(output, status, context),
         plan=progress.plan_state,
-        changed=progress.changed,
+        changed=bool(lost) or progress.changed,
         progressed=progress.progressed,
         task=run.task,
-        lost=tuple(dict.fromkeys((*state.lost, *progress.changes.lost))),
+        lost=lost,
     )
     return Assessment(case, progress, claimed(rules.strategy, case))
 

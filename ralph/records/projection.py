@@ -58,15 +58,17 @@ def outcome_text(outcome: Outcome) -> str:
 def changes_text(iteration: events.IterationFinished | IterationRecord) -> str:
     """Return what an iteration changed, in a few words."""
     changes = iteration.changes
-    parts = [counted(changes.files_changed, "file")]
+    parts = [f"changed {counted(changes.files_changed, 'file')}"]
     if changes.commits:
         parts.append(counted(changes.commits, "commit"))
     if not changes.known:
-        parts = ["unknown"]
+        parts = ["changed unknown"]
     elif not changes.files_changed and not changes.commits:
-        parts = ["nothing"]
+        parts = [] if changes.lost else ["changed nothing"]
+    if changes.lost:
+        parts.append("removed work of yours")
     plan = iteration.plan
-    return f"changed {', '.join(parts)}{f'; plan {plan.done}/{plan.total}' if plan and plan.total else ''}"
+    return f"{', '.join(parts)}{f'; plan {plan.done}/{plan.total}' if plan and plan.total else ''}"
 
 
 def usage_text(usage: Usage) -> str:

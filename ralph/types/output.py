@@ -250,8 +250,9 @@ class Changes(BaseModel, frozen=True, defer_build=True):
         files_changed: how many they are in all.
         commits: how many commits were made.
         problem: why the workspace could not be read, if it could not.
-        lost: what the iteration removed of the user's: `.git`, and files with uncommitted work from before the run that
-            are gone, or are again as they were committed; at most 200.
+        lost: what the iteration removed of the user's from before the run: `.git`; `HEAD`, branches, tags and stashes
+            that are gone, or whose commit is, by their full names; files with uncommitted work that are gone, or are
+            again as they were committed; at most 200.
     """
 
     fingerprint: str | None = None

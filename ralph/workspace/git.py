@@ -22,7 +22,7 @@ from ralph.workspace.gate import ANY, Git, GitError, environment, is_kept, read_
 from ralph.workspace.protection import Protection
 from ralph.workspace.repository import Repository, Status, display_path, operation_in_progress, some_of, unquote_path
 from ralph.workspace.scan import ContentHashes, check_cancelled, in_thread
-from ralph.workspace.users_work import UsersWork
+from ralph.workspace.users_work import History, UsersWork
 
 NESTED = 16
 
@@ -100,7 +100,8 @@ class GitWorkspace(PlainWorkspace):
         self._indexed: _Seen | None = None
         self._nested: set[bytes] = set()
         self._programs: dict[bytes, frozenset[str]] | None = None
-        self._theirs = UsersWork(self._index.folder, (path / ".git", repository.git_dir, repository.common))
+        git = (path / ".git", repository.git_dir, repository.common)
+        self._theirs = UsersWork(self._index.folder, git, History(repository))
 
     async def snapshot(self) -> Snapshot:
         try:
@@ -180,7 +181,7 @@ class GitWorkspace(PlainWorkspace):
 
     async def _lost(self, before: Snapshot, after: Snapshot) -> tuple[str, ...]:
         """Return what was removed of the user's between two snapshots."""
-        lost = self._theirs.replaced()
+        lost = await self._theirs.of_git(after)
         if candidates := self._theirs.missing(before, after):
             between, problem = await self._between(self._theirs.head, after.head)
             lost += self._theirs.lost(candidates, after, None if problem else between)

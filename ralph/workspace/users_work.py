@@ -1,18 +1,148 @@
-"""The user's uncommitted work at the start of a run, and their repository: whether both are still there."""
+"""The user's uncommitted work and history at the start of a run, and their repository: whether all is still there."""
 
 import json
 import os
+import re
 import stat
 import weakref
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from itertools import chain, islice
 from pathlib import Path
 
+from ralph.system.files import read_regular
 from ralph.workspace.base import Snapshot
-from ralph.workspace.gate import read_list
+from ralph.workspace.gate import GitError, read_list
+from ralph.workspace.repository import Repository
 from ralph.workspace.scan import ABSENT
 
 _MOST = 200
+_REFS = 5000
+"""Refs that are watched."""
+
+_PACKED_READ = 64 * 1024 * 1024
+_ID = re.compile(rb"[0-9a-f]{40}(?:[0-9a-f]{24})?", re.ASCII)
+_PACKED = re.compile(rb"^([0-9a-f]{40,64}) (refs/(?:heads|tags)/[^\n]+)$", re.MULTILINE)
+_NOT_THE_USERS = "refs/heads/ralph/"
+_STASH = "refs/stash "
+
+
+class History:
+    """What of a repository's history a run found, read from its files; git is asked only if an object's file is gone.
+
+    A ref that has moved is no loss while the commit that it was at exists: that is what amending, rebasing and
+    resetting leave. Refs of other repositories, which a fetch may remove, do not count.
+
+    Args:
+        repository: the user's.
+
+    Attributes:
+        refs: the ids of the refs at the start that have not been lost since, by name.
+    """
+
+    def __init__(self, repository: Repository) -> None:
+        self.refs: dict[str, str] = {}
+        self._repository = repository
+        self._common = repository.common
+        self._packed: tuple[tuple[int, ...], dict[str, str]] = ((), {})
+        self._sizes: dict[Path, int] = {}
+
+    def note(self, head: str | None, earlier: Mapping[str, str] | None = None) -> None:
+        """Note the refs at the start of a run, or for a resumed one those of the earlier ones that are still there."""
+        present = self._listed() | ({"HEAD": head} if head else {})
+        self.refs = {name: tip for name, tip in (present if earlier is None else earlier).items() if name in present}
+        self._sizes = self._objects()
+
+    async def lost(self, head: str | None) -> list[str]:
+        """Return the names of refs that are gone, or whose old commit is; a renamed one is not gone.
+
+        Args:
+            head: the commit that is checked out; None if there is none.
+        """
+        gone = {name for name in self.refs if not (head if name == "HEAD" else self._tip(name))}
+        if gone:
+            new = {tip for name, tip in self._listed().items() if name not in self.refs}
+            gone = {name for name in gone if name == "HEAD" or self.refs[name] not in new}
+        if any(_size(path) != size for path, size in self._sizes.items()):
+            missing = await self._missing()
+            gone |= {name for name, tip in self.refs.items() if tip in missing}
+        found = [name for name in self.refs if name in gone]
+        if found:
+            self.refs = {name: tip for name, tip in self.refs.items() if name not in gone}
+        return found
+
+    def _listed(self) -> dict[str, str]:
+        """Return the present branches, tags and stashes, at most as many as are watched."""
+        loose = chain.from_iterable(_files(self._common, Path("refs", name)) for name in ("heads", "tags"))
+        names = dict.fromkeys(chain(islice(loose, _REFS), self._in_pack(), self._stashes()))
+        users = (name for name in names if not name.startswith(_NOT_THE_USERS))
+        return {name: tip for name in islice(users, _REFS) if _ID.fullmatch((tip := self._tip(name)).encode())}
+
+    def _tip(self, name: str) -> str:
+        """Return a ref's id, or the name of the ref that it stands for; empty if it is gone."""
+        if name.startswith(_STASH):
+            return self._stashes().get(name, "")
+        text = _line(self._common / name) or self._in_pack().get(name, "")
+        return text if text.startswith("ref:") or _ID.fullmatch(text.encode()) else ""
+
+    def _in_pack(self) -> dict[str, str]:
+        """Return the refs that git has put into one file."""
+        path = self._common / "packed-refs"
+        try:
+            there = path.lstat()
+            state = (there.st_ino, there.st_size, there.st_mtime_ns, there.st_ctime_ns)
+            if state != self._packed[0]:
+                pairs = _PACKED.findall(read_regular(path, _PACKED_READ))
+                self._packed = state, {os.fsdecode(name): tip.decode() for tip, name in pairs}
+        except OSError:
+            return {}
+        return self._packed[1]
+
+    def _stashes(self) -> dict[str, str]:
+        """Return the ids of the stashes, by names that stay when others are added or removed."""
+        lines = read_list(self._common / "logs" / "refs" / "stash").splitlines()
+        found = [line.split(b" ", 2)[1] for line in lines if line.count(b" ") > 1]
+        tips = [tip.decode() for tip in (*found, _line(self._common / "refs" / "stash").encode()) if _ID.fullmatch(tip)]
+        return {f"{_STASH}{tip[:12]}": tip for tip in tips}
+
+    def _objects(self) -> dict[Path, int]:
+        """Return the sizes of the files that have the noted commits: their own, and all packs."""
+        objects = self._common / "objects"
+        own = {objects / tip[:2] / tip[2:] for tip in self.refs.values()}
+        sizes = {path: _size(path) for path in (*own, *objects.glob("pack/*.pack"), *objects.glob("pack/*.idx"))}
+        return {path: size for path, size in sizes.items() if size is not None}
+
+    async def _missing(self) -> set[str]:
+        """Return the noted ids of objects that do not exist; if git fails, those that have no file of their own."""
+        tips = dict.fromkeys(self.refs.values())
+        try:
+            lines = await self._repository.git("cat-file", "--batch-check", stdin="\n".join(tips).encode())
+            found = {line.partition(" ")[0] for line in lines if line.endswith(" missing")}
+        except GitError:
+            objects = self._common / "objects"
+            found = {tip for tip in tips if not _size(objects / tip[:2] / tip[2:])}
+        self._sizes = self._objects()
+        return found
+
+
+def _files(common: Path, below: Path) -> list[str]:
+    return [
+        Path(folder, name).relative_to(common).as_posix()
+        for folder, _, names in os.walk(common / below)
+        for name in names
+        if not name.endswith(".lock")
+    ]
+
+
+def _line(path: Path) -> str:
+    return read_list(path).decode("utf-8", "replace").partition("\n")[0].strip()
+
+
+def _size(path: Path) -> int | None:
+    try:
+        return path.lstat().st_size
+    except OSError:
+        return None
 
 
 class UsersWork:
@@ -21,12 +151,13 @@ class UsersWork:
     Args:
         folder: Ralph's own for the workspace.
         git: the folders of the repository, and the file that leads to it.
+        history: its branches, tags and stashes.
 
     Attributes:
         head: the commit that was checked out at the start.
     """
 
-    def __init__(self, folder: Path, git: Sequence[Path]) -> None:
+    def __init__(self, folder: Path, git: Sequence[Path], history: History) -> None:
         self._file = folder / "users-work.json"
         self._git = tuple(dict.fromkeys(git))
         for place in self._git:  # held open, so that no other folder gets its number
@@ -35,6 +166,7 @@ class UsersWork:
         self._there = self._look()
         self._run = ""
         self.head: str | None = None
+        self._history = history
         self._files: dict[str, str] = {}
 
     def note(self, run_id: str, snapshot: Snapshot) -> None:
@@ -45,16 +177,26 @@ class UsersWork:
             noted = json.loads(self._file.read_text())
             if noted["run"] == run_id:
                 self._run, self.head, self._files = run_id, noted["head"], dict(noted["files"])
+                self._history.note(snapshot.head, noted.get("refs"))
                 return
         files = {path: mark for path, mark in snapshot.files.items() if mark != ABSENT}
         self._run, self.head, self._files = run_id, snapshot.head, files
+        self._history.note(snapshot.head)
+        noted = {"run": run_id, "head": snapshot.head, "files": files, "refs": self._history.refs}
         with suppress(OSError):
-            self._file.write_text(json.dumps({"run": run_id, "head": snapshot.head, "files": files}))
+            self._file.write_text(json.dumps(noted))
 
-    def replaced(self) -> list[str]:
-        """Return `.git` if it was removed, or something else has taken its place, since this was last asked."""
+    async def of_git(self, after: Snapshot) -> list[str]:
+        """Return what was removed of the repository since this was last asked.
+
+        It is `.git` if that was removed, or something else has taken its place; else the refs that are lost.
+        """
         before, self._there = self._there, self._look()
-        return [".git"] if before != self._there else []
+        if before != self._there:
+            self._history.refs = {}
+            return [".git"]
+        head = after.head if after.seen_by == "git" else self._history.refs.get("HEAD")
+        return (await self._history.lost(head))[:_MOST]
 
     def missing(self, before: Snapshot, after: Snapshot) -> list[str]:
         """Return the files of the work that are gone or unmodified since a snapshot."""

@@ -8,6 +8,7 @@ import pytest
 from ralph.executors.base import Turn
 from ralph.loop.runner import Runner
 from ralph.prompt import Prompt
+from ralph.records.projection import changes_text
 from ralph.store import MemoryStore
 from ralph.testing import Repository, ScriptedExecutor, SeenEvents
 from ralph.workspace import open_workspace
@@ -52,3 +53,21 @@ async def test_a_run_that_removes_the_repository_is_not_verified(
     way = f"`ralph rollback {record.id} --to 0` brings it back, but not git's folder."
     assert told[0].endswith(way) == checkpoints
     assert record.lost == lost
+
+
+async def test_a_run_that_removes_history_alone_has_not_changed_nothing(repository: Repository, tmp_path: Path) -> None:
+    repository.git("tag", "v1")
+
+    def answer(prompt: Prompt, turn: Turn) -> str:
+        if turn.iteration == 1:
+            repository.git("tag", "--delete", "v1")
+        return BLOCK.format("true")
+
+    workspace, store = open_workspace(repository.path, state_dir=tmp_path / "state"), MemoryStore()
+    async with Runner(executor=ScriptedExecutor(then=answer), workspace=workspace, store=store) as runner:
+        record = await runner.run("Remove the tag.")
+        first, *_ = [each async for each in store.iterations(record.id)]
+    assert (record.verified, first.changes.lost) == (False, ("refs/tags/v1",))
+    assert "yet the run removed work of yours: `refs/tags/v1`" in record.verified_by
+    assert "changed nothing" not in record.verified_by
+    assert changes_text(first) == "removed work of yours"
