@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from ralph.settings import SettingsFound
     from ralph.watch import Display
 
+_POLL_SECONDS = 0.2
+
 FromCheckpoint = Annotated[
     bool,
     typer.Option("--from-checkpoint", help="First restore the files as they were before the interrupted iteration."),
@@ -51,7 +53,7 @@ def resume(
     if record.stop_reason == "completed":
         return _show_completed(record, folder, flags)
     if run_state(record) == "paused":
-        return anyio.run(_continue_paused, record, folder, store)
+        return _continue_paused(record, folder, flags)
     _require_resumable(record)
     require_meant("let an agent work", [record], folder, yes=yes)
     return _continue(record, folder, flags, from_checkpoint=from_checkpoint, no_plugins=no_plugins)
@@ -62,11 +64,43 @@ async def _find(name: str, folder: Path, store: str | None, *, any_folder: bool)
         return await find_run(opened, name, folder, any_folder=any_folder)
 
 
-async def _continue_paused(run: "RunRecord", folder: Path, store: str | None) -> int:
-    from ralph.cli.control import send_request
+def _continue_paused(run: "RunRecord", folder: Path, flags: Mapping[str, object]) -> int:
+    """Ask the owner of a run to continue; for a reader of JSON, follow the run to its end."""
+    import anyio
 
-    async with opened_store(store, folder) as opened:
-        await send_request(opened, run, "resume")
+    from ralph.cli.control import send_request
+    from ralph.plugins.loading import load_plugins
+    from ralph.settings import read_settings
+
+    found = read_settings(folder, _of_now(flags), own="trusted")
+    now = found.settings
+
+    async def ask() -> None:
+        async with opened_store(now.store, folder) as opened:
+            await send_request(opened, run, "resume")
+
+    async def follow(shown: "Display") -> int:
+        async with opened_store(now.store, folder) as opened:
+            async for event in opened.events(run.id):
+                shown.show(event)
+                break
+            seq = await opened.last_seq(run.id) - 1
+            await send_request(opened, run, "resume")
+            while True:
+                record = await opened.run(run.id) or run
+                async for event in opened.events(run.id, after=seq):
+                    shown.show(event)
+                    seq = event.seq
+                if record.state == "finished" or shown.out.gone:
+                    return exit_code(record, shown) if record.stop_reason else 0
+                if run_state(record) == "crashed":
+                    raise UsageError(f"The process of run {run.id} is gone.", f"`ralph resume {run.id}` continues it.")
+                await anyio.sleep(_POLL_SECONDS)
+
+    if now.display == "json":
+        with display_for(now, load_plugins(found, folder), look_up=look_up(now.store)) as shown:
+            return anyio.run(follow, shown)
+    anyio.run(ask)
     print_paragraph(f"Run {run.id} continues, in {owner_text(run)}.")
     return 0
 

@@ -113,6 +113,18 @@ def test_the_stream_is_whole_however_the_program_ends(
     assert ralph("run", "Work.", "--nope", "--display=plain").out == ""
 
 
+def test_a_run_that_continues_in_another_process_is_followed(
+    ralph: Callable[..., Any], plugged: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The owner, which has ended the run by the time that it is followed, is not this process."""
+    assert ralph("run", "Work.", "--executor", "absent", "--trust", "--verify", "none").code == 6
+    monkeypatch.setattr("ralph.cli.resume.run_state", lambda _: "paused")
+    ended = ralph("resume", "last", "--display", "json")
+    assert ended.code == 6
+    events = whole(ended.out)
+    assert (events[0]["type"], events[-1]["stop_reason"]) == ("run_started", "executor_unavailable")
+
+
 def started(words: tuple[str, ...], folder: Path, out: Path, *, limit: str = "unlimited", slow: str = "0") -> Any:
     ralph = (sys.executable, "-m", "ralph", "run", "Work.", *words, "--verify", "none", "--display", "json")
     command = ("sh", "-c", f'ulimit -f {limit}; exec "$0" "$@"', *ralph)
