@@ -38,6 +38,7 @@ def writes(text: str):
 
 async def main(folder: Path) -> tuple[RunRecord, str]:
     """The run's record, and what the agent was asked in the second iteration."""
+    (folder / "chapter.txt").write_text("TO DO")  # a check that passes before the run would prove nothing
     executor = ScriptedExecutor([writes("Call me Ishmael. TO DO"), writes("Call me Ishmael.")])
     async with Runner(executor=executor, workspace=open_workspace(folder), verify=[NothingToDo()]) as runner:
         record = await runner.run("Write the first chapter.")
