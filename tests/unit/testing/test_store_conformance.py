@@ -254,9 +254,10 @@ class RemovesTheRecordAlone(Right):
 
 class ForgetsWithoutANote(Right):
     async def forget_transcript(self, run_id):
-        run = await self.run(run_id)
+        kept = self._found(run_id)
+        run = kept.run
         gone = await super().forget_transcript(run_id)
-        self._found(run_id).run = run
+        kept.run = run
         return gone
 
 
