@@ -292,13 +292,13 @@ class Executor:
         confines: the bounds that it keeps; another one that the user asks for is an error at the start. A program that
             is started with `run_program`, or with `confined` and `confinement.environment()`, keeps the sandbox and the
             choice of variables. A subclass with an `execute` of its own declares again what it keeps.
-        retries: it tries a failed turn again by itself, if that is of any use; else a failure that may pass is tried
-            once more for it.
+        tries_again: it tries a failed turn again by itself, if that is of any use; else a failure that may pass is
+            tried once more for it.
         account: the account with the quota. A rate limit falls back only to an executor of another account.
     """
 
     name: ClassVar[str] = ""
-    retries: ClassVar[bool] = False
+    tries_again: ClassVar[bool] = False
     measures: frozenset[Quantity] = frozenset()
     confines: frozenset[Bound] = frozenset()
     account: str = ""

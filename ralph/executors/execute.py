@@ -88,7 +88,7 @@ async def execute(executor: Executor, prompt: Prompt, turn: Turn) -> Output:
     end a run. One that raises what is wrong, such as a missing folder, is unavailable. A bare text that was not put
     into the transcript is masked and added here.
     """
-    output = await asked(executor, Relay(prompt, turn), tries=1 if executor.retries else 2)
+    output = await asked(executor, Relay(prompt, turn), tries=1 if executor.tries_again else 2)
     if output.text and not turn.transcript.messages:
         turn.transcript.message(output.text)
         text = turn.transcript.messages[-1].text

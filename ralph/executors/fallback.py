@@ -79,7 +79,7 @@ class FallbackExecutor(Executor):
     """
 
     name: ClassVar[str] = "fallback"
-    retries: ClassVar[bool] = True
+    tries_again: ClassVar[bool] = True
 
     def __init__(
         self,

@@ -34,7 +34,7 @@ class ScriptedExecutor(Executor):
     """
 
     name: ClassVar[str] = "scripted"
-    retries: ClassVar[bool] = True
+    tries_again: ClassVar[bool] = True
 
     def __init__(
         self,

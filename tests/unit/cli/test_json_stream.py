@@ -118,7 +118,11 @@ def test_a_run_that_continues_in_another_process_is_followed(
 ) -> None:
     """The owner, which has ended the run by the time that it is followed, is not this process."""
     assert ralph("run", "Work.", "--executor", "absent", "--trust", "--verify", "none").code == 6
-    monkeypatch.setattr("ralph.cli.resume.run_state", lambda _: "paused")
+
+    def paused(_: object) -> str:
+        return "paused"
+
+    monkeypatch.setattr("ralph.cli.resume.run_state", paused)
     ended = ralph("resume", "last", "--display", "json")
     assert ended.code == 6
     events = whole(ended.out)

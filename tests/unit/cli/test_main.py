@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -179,7 +179,7 @@ def test_a_fault_is_told_of_where_nothing_can_be_written_down(
 @pytest.mark.parametrize(("reason", "code"), [("completed", 1), ("stuck", 3), ("limit_reached", 5), ("cancelled", 130)])
 def test_a_run_that_could_not_be_shown_is_no_success_and_else_ends_as_it_ended(reason: StopReason, code: int) -> None:
     shown = Display()
-    shown.out.refused = OSError(errno.ENOSPC, "No space left on device")
+    cast("Any", shown.out).refused = OSError(errno.ENOSPC, "No space left on device")
     record = RunRecord(id="r", task="t", started_at=datetime(2026, 11, 21, tzinfo=UTC), stop_reason=reason)
     assert exit_code(record, shown) == code
 
