@@ -59,7 +59,7 @@ async def test_faults_of_the_model_are_told_within_seconds(scene: Any, step: Ste
     async with scene([step] * 9, retries=0) as on:
         began = time.monotonic()
         output = await on.turn()
-        assert time.monotonic() - began < 8
+        assert time.monotonic() - began < 20
         assert isinstance(output.outcome, Failed)
         assert (output.outcome.failure, output.outcome.status) == (failure, status)
         assert output.outcome.message
@@ -80,7 +80,7 @@ async def test_a_long_wait_is_left_to_ralph(scene: Any) -> None:
     async with scene([Fail(429, retry_after=45)] * 9) as on:
         began = time.monotonic()
         output = await on.turn()
-        assert time.monotonic() - began < 8
+        assert time.monotonic() - began < 20
         assert isinstance(output.outcome, Failed)
         assert output.outcome.failure == "rate_limited"
         assert 45 <= (output.outcome.retry_after or 0) <= 60
