@@ -15,9 +15,10 @@ from collections.abc import Sequence
 from pydantic import BaseModel, PositiveInt
 
 from ralph.status import StatusField
+from ralph.types.choices import Chooser
 from ralph.types.plan import TaskPlan
 
-__all__ = ["Prompt", "build_prompt", "build_review_prompt", "contract_example"]
+__all__ = ["Prompt", "build_prompt", "build_review_prompt", "chosen", "contract_example"]
 
 _TASK_TAG = re.compile(r"<(?=/?task>)", re.IGNORECASE)
 
@@ -117,6 +118,14 @@ def build_review_prompt(
         _verdict_contract(),
     )
     return Prompt(text="\n\n".join(filter(None, sections)), task=task, iteration=iteration)
+
+
+def chosen(plan: TaskPlan | None, *, by: Chooser) -> list[str]:
+    """Return the part of the prompt that names the item to work on; nothing if the agent chooses, or none is open."""
+    if by == "agent" or plan is None or not plan.open:
+        return []
+    item = " ".join(plan.open[0].text.split())[:500]
+    return [f"In this iteration, work on this item of the plan alone, and leave the others as they are:\n> {item}"]
 
 
 def contract_example(fields: Sequence[StatusField] = ()) -> str:

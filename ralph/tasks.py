@@ -1,4 +1,4 @@
-"""Tasks: where the next piece of work comes from, and who chooses it.
+"""Tasks: where the next piece of work comes from.
 
 A task may stand in a file of the workspace, item by item: a checklist, or a PRD with user stories. The agent may edit
 such a file, so it is read as every plan is: bounded, never through a link that leads out of the workspace, and compared
@@ -9,12 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ralph.errors import UsageError
-from ralph.types.choices import Chooser
 from ralph.types.plan import TaskPlan, read_plan
 
-__all__ = ["Task", "chosen", "plan_task", "prd_task"]
-
-_SHOWN = 500
+__all__ = ["Task", "plan_task", "prd_task"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,14 +25,6 @@ class Task:
 
     text: str
     plan: str | None = None
-
-
-def chosen(plan: TaskPlan | None, *, by: Chooser) -> list[str]:
-    """Return the part of the prompt that names the item to work on; nothing if the agent chooses, or none is open."""
-    if by == "agent" or plan is None or not plan.open:
-        return []
-    item = " ".join(plan.open[0].text.split())[:_SHOWN]
-    return [f"In this iteration, work on this item of the plan alone, and leave the others as they are:\n> {item}"]
 
 
 def plan_task(workspace: Path, place: str) -> Task:

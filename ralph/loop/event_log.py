@@ -15,6 +15,7 @@ import logging
 from collections import Counter, deque
 from collections.abc import Awaitable, Callable, Generator, Sequence
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from time import monotonic
 from typing import Any, NamedTuple, Self, cast
 
@@ -25,7 +26,6 @@ from ralph.hooks import CompletionDue, Hooks, IterationDue, Veto
 from ralph.records.events import Diagnosed, Event, MessageStreamed, Paused, Resumed
 from ralph.records.record import IterationRecord, RunRecord
 from ralph.store.base import Store
-from ralph.system.clock import Clock
 from ralph.system.foreign import maker, named, show_traceback
 from ralph.types import evolve
 
@@ -33,6 +33,28 @@ _GROUP = 0.1
 _TRIES_AGAIN = "The run waits until it can be written again, and tries every few seconds."
 _FIRST_RETRY = 0.1
 _LONGEST_RETRY = 5.0
+
+
+class Clock:
+    """The time for a run: passed in, so that a test can have its own (`ralph.testing.FakeClock`)."""
+
+    def now(self) -> datetime:
+        """Return the time, in UTC."""
+        return datetime.now(UTC)
+
+    async def wait_until(self, moment: datetime) -> None:
+        """Return when that time has come, or when as much time has passed as was left, whichever is first.
+
+        So a clock that is set back does not prolong the wait. The clock is read every minute, so that a machine that
+        slept through the moment wakes up to it.
+        """
+
+        def left() -> float:
+            return (moment - self.now()).total_seconds()
+
+        latest = monotonic() + left()
+        while (wait := min(left(), latest - monotonic())) > 0:  # noqa: ASYNC110 - there is no event for the time of day
+            await anyio.sleep(min(wait, 60.0))
 
 
 class EventLog:

@@ -15,19 +15,17 @@ from ralph.executors.base import Executor, ToolFinished, Transcript, Turn, TurnE
 from ralph.executors.execute import as_event, execute
 from ralph.hooks import CompletionDue
 from ralph.loop.checkpointing import Checkpointing
-from ralph.loop.event_log import EventLog, Objection
+from ralph.loop.event_log import Clock, EventLog, Objection
 from ralph.loop.lease import Inbox, Lease, Stop
 from ralph.pipeline.evaluate import Progress, Rules, assess, evaluate, measure_progress
 from ralph.plugins.discovery import Offer
 from ralph.plugins.isolation import prompt_texts
 from ralph.plugins.providers import PromptContext
-from ralph.prompt import Prompt, build_prompt
+from ralph.prompt import Prompt, build_prompt, chosen
 from ralph.records import events
 from ralph.records.record import IterationRecord, RunRecord, RunState
 from ralph.status import StatusReport
-from ralph.system.clock import Clock
 from ralph.system.secrets import Redactor
-from ralph.tasks import chosen
 from ralph.types import evolve
 from ralph.types.choices import Chooser, CommitPolicy, Context
 from ralph.types.output import Changes, Interrupted, Output, Timeouts, Usage

@@ -12,11 +12,10 @@ import anyio
 
 from ralph.decision.limits import Limits
 from ralph.errors import OwnershipLostError, RecordError, StoreError
-from ralph.loop.event_log import EventLog
+from ralph.loop.event_log import Clock, EventLog
 from ralph.records.events import Extended
 from ralph.records.record import Owner, RunRecord
 from ralph.store.base import LEASE, Store
-from ralph.system.clock import Clock
 from ralph.types import evolve
 from ralph.types.requests import Request
 

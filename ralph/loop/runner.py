@@ -34,7 +34,7 @@ from ralph.executors.base import Executor
 from ralph.hooks import Hooks, IterationDue
 from ralph.loop.assembly import arguments_of_folder, as_checks, as_executor, as_store
 from ralph.loop.checkpointing import Checkpointing
-from ralph.loop.event_log import EventLog, EventStream, Objection
+from ralph.loop.event_log import Clock, EventLog, EventStream, Objection
 from ralph.loop.iteration import ActiveRun, Parts, iterate, scan_workspace
 from ralph.loop.lease import Inbox, Lease, Stop
 from ralph.loop.lifecycle import Finish, Iterate, Starting, Wait, action_of, begin, extended_meanwhile, finish, pause
@@ -45,7 +45,6 @@ from ralph.records.events import Event
 from ralph.records.record import IterationRecord, Owner, RunRecord, RunState
 from ralph.status import StatusField
 from ralph.store.base import Store
-from ralph.system.clock import Clock
 from ralph.system.foreign import culprit
 from ralph.system.secrets import Redactor, secret_values
 from ralph.types import evolve

@@ -4,12 +4,14 @@ An `IterationRecord` holds everything that resuming needs; the transcript is kep
 fold over the records: `RunState.after` takes one at a time.
 """
 
+import json
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from datetime import datetime, timedelta
 from typing import Any, Literal
 
 from pydantic import BaseModel, NonNegativeFloat, NonNegativeInt, PositiveInt, PrivateAttr
+from pydantic_core import PydanticSerializationError
 
 from ralph.analysis.result import PAST_KEPT, Analysis, Past
 from ralph.decision.breaker import BreakerState
@@ -27,6 +29,7 @@ from ralph.decision.outcomes import (
     following,
     needs_user,
 )
+from ralph.system.text import storable
 from ralph.types import evolve
 from ralph.types.output import (
     FINGERPRINTS_KEPT,
@@ -423,6 +426,15 @@ class RunState(BaseModel, frozen=True):
     def paused(self) -> Pause | None:
         """The pause that the run is in, if it is in one."""
         return self.decision if isinstance(self.decision, Pause) else None
+
+
+def as_json(record: BaseModel, *, exclude_defaults: bool = False) -> str:
+    """Return the record as one line of JSON."""
+    try:
+        return record.model_dump_json(exclude_defaults=exclude_defaults)
+    except PydanticSerializationError:  # a lone surrogate
+        kept = record.model_dump(mode="json", exclude_defaults=exclude_defaults)
+        return storable(json.dumps(kept, ensure_ascii=False))
 
 
 def _remembered(before: tuple[Past, ...], last: Past) -> tuple[Past, ...]:

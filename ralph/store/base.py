@@ -1,19 +1,17 @@
 """The store interface: runs, iterations, events, leases and requests; records as JSON; and the store in memory."""
 
-import json
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field
 from time import monotonic
 from types import TracebackType
 from typing import NamedTuple, Self
 
-from pydantic import BaseModel, ValidationError
-from pydantic_core import PydanticSerializationError
+from pydantic import ValidationError
 
 from ralph.errors import OwnershipLostError, RunOwnedError, StoreError, plainly
 from ralph.records.events import Event
 from ralph.records.record import IterationRecord, RunRecord, RunState, Trace, weighty
-from ralph.system.text import one_line, storable
+from ralph.system.text import one_line
 from ralph.types import evolve
 from ralph.types.requests import Request
 
@@ -183,15 +181,6 @@ def named(owner: str) -> str:
     if not owner:
         raise ValueError("an owner's token must not be empty")
     return owner
-
-
-def as_json(record: BaseModel, *, exclude_defaults: bool = False) -> str:
-    """Return the record as one line of JSON."""
-    try:
-        return record.model_dump_json(exclude_defaults=exclude_defaults)
-    except PydanticSerializationError:  # a lone surrogate
-        kept = record.model_dump(mode="json", exclude_defaults=exclude_defaults)
-        return storable(json.dumps(kept, ensure_ascii=False))
 
 
 def described(error: ValidationError) -> str:

@@ -17,8 +17,8 @@ from pydantic import BaseModel, ValidationError
 
 from ralph.errors import UsageError
 from ralph.records.events import Event
-from ralph.records.record import IterationRecord, RunRecord
-from ralph.store.base import LEASE, Store, as_json, described
+from ralph.records.record import IterationRecord, RunRecord, as_json
+from ralph.store.base import LEASE, Store, described
 from ralph.system.text import escaped
 from ralph.types import evolve
 from ralph.types.requests import Request

@@ -33,9 +33,9 @@ from sqlalchemy.engine.interfaces import DBAPICursor
 
 from ralph.errors import OwnershipLostError, RecordError, RunOwnedError, StoreError
 from ralph.records.events import Event, parse_event
-from ralph.records.record import IterationRecord, RunRecord, Trace
+from ralph.records.record import IterationRecord, RunRecord, Trace, as_json
 from ralph.store import schema
-from ralph.store.base import LEASE, TRANSCRIPT, Health, as_json, described, named
+from ralph.store.base import LEASE, TRANSCRIPT, Health, described, named
 from ralph.store.database import Database
 from ralph.store.schema import sealed
 from ralph.system.text import storable

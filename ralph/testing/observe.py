@@ -10,8 +10,8 @@ import anyio.lowlevel
 import psutil
 
 from ralph.hooks import Hooks
+from ralph.loop.event_log import Clock
 from ralph.records.events import Event
-from ralph.system.clock import Clock
 
 
 class SeenEvents(Hooks):

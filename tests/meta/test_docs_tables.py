@@ -14,8 +14,8 @@ from ralph.decision.claims import STRATEGIES
 from ralph.decision.outcomes import StopReason
 from ralph.executors.copilot.provision import PINNED
 from ralph.executors.permissions import PermissionMode
+from ralph.loop.event_log import Clock
 from ralph.records.record import RunRecord
-from ralph.system.clock import Clock
 from ralph.types.output import FailureKind, Timeouts
 
 ROOT = Path(__file__).parents[2]

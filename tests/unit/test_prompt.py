@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ralph.prompt import build_prompt, build_review_prompt, contract_example
+from ralph.prompt import build_prompt, build_review_prompt, chosen, contract_example
 from ralph.status import StatusField, StatusMissing, StatusReport, parse_status
 from ralph.types.plan import TaskPlan, parse_plan
 
@@ -176,3 +176,11 @@ def test_what_a_plan_lacks_is_no_order_to_a_reviewer() -> None:
     plan = parse_plan("- [ ] a", "@fix_plan.md").model_copy(update={"problem": "it is a link"})
     assert "but it is a link. Open:" in build_review_prompt("x", plan=plan).text
     assert "but it is a link: fix that first." in build_prompt("x", plan=plan).text
+
+
+def test_ralph_chooses_the_first_open_item() -> None:
+    plan = parse_plan("- [x] dig\n- [ ] lay  pipes\n- [ ] fill\n")
+    assert chosen(plan, by="agent") == []
+    (said,) = chosen(plan, by="ralph")
+    assert said.endswith("\n> lay pipes")
+    assert chosen(parse_plan("- [x] dig\n"), by="ralph") == chosen(None, by="ralph") == []

@@ -13,9 +13,9 @@ import pytest
 from ralph import Prompt, Runner, Turn
 from ralph.errors import UnknownNameError, UsageError
 from ralph.plugins import Plugins, Provider, hookimpl
-from ralph.tasks import Task, chosen
+from ralph.tasks import Task
 from ralph.testing import ScriptedExecutor
-from ralph.types.plan import TaskPlan, parse_plan, parse_prd, read_plan
+from ralph.types.plan import TaskPlan, parse_prd, read_plan
 from ralph.workspace import open_workspace
 
 STORIES = [
@@ -130,14 +130,6 @@ def test_a_plugin_brings_a_source_that_may_give_a_bare_text(tmp_path: Path) -> N
             yield Provider("note", "a note", lambda context: context.argument.strip())
 
     assert Plugins.of([Notes()]).task("note:Mend it: now", tmp_path) == Task("Mend it: now")
-
-
-def test_ralph_chooses_the_first_open_item() -> None:
-    plan = parse_plan("- [x] dig\n- [ ] lay  pipes\n- [ ] fill\n")
-    assert chosen(plan, by="agent") == []
-    (said,) = chosen(plan, by="ralph")
-    assert said.endswith("\n> lay pipes")
-    assert chosen(parse_plan("- [x] dig\n"), by="ralph") == chosen(None, by="ralph") == []
 
 
 def passes_the_next(prompt: Prompt, turn: Turn) -> str:

@@ -13,11 +13,11 @@ from ralph.decision.outcomes import Pause
 from ralph.errors import UnmeasurableLimitError
 from ralph.executors.base import Executor, Turn
 from ralph.hooks import Hooks
+from ralph.loop.event_log import Clock
 from ralph.loop.runner import Runner
 from ralph.prompt import Prompt
 from ralph.records.events import Event
 from ralph.store import MemoryStore
-from ralph.system.clock import Clock
 from ralph.testing import FakeClock, ScriptedExecutor, SeenEvents, writes
 from ralph.types.output import Failed, Interrupted, Output, ToolCall, Usage
 from ralph.workspace.base import Workspace
