@@ -3,7 +3,7 @@
 It reads orders from its standard input, one JSON object a line, does each in a process of its own that it forks off,
 several at once, and answers a line each: `{"id", "code", "said"}`. An order is `{"id", "mode", "point", "store",
 "folder"}`; with mode "run" a run is begun, with "resume" the one in the store goes on, with "look" it is looked at.
-With "after", the process kills itself that many seconds after the run has begun, wherever it is then.
+With "after", the process kills itself that many seconds after the point, wherever it is then.
 
 The run has two iterations, with an agent that is a process of its own and does not end by itself, a git workspace and
 a verifier that is a program. A point is before or after a call that Ralph makes on its store, executor, agent,
@@ -81,9 +81,9 @@ class Points:
         self._seen[key] += 1
         point = f"{key} #{self._seen[key]}"
         os.write(self._file, f"{point}\n".encode())
-        if self._after is not None and name == "store.create after":
+        if point == self._fatal and self._after is not None:
             threading.Timer(self._after, os.kill, (os.getpid(), signal.SIGKILL)).start()
-        if point == self._fatal:
+        elif point == self._fatal:
             os.kill(os.getpid(), signal.SIGKILL)
             signal.pause()
 

@@ -32,7 +32,7 @@ while [ "${p:-0}" -gt 0 ] && [ -r /proc/$p/cmdline ]; do
     chain="$chain < $(tr '\\0\\n' '  ' < /proc/$p/cmdline | cut -c1-300)"
     p=$(sed 's/.*) . //; s/ .*//' /proc/$p/stat)
 done
-for sign in SIGNS; do echo "$1 $(readlink /proc/self/ns/mnt)$chain" >> $sign; done 2>/dev/null
+for sign in SIGNS; do printf '%s\\n' "$1 $(readlink /proc/self/ns/mnt)$chain" >> $sign; done 2>/dev/null
 exit 0
 """
 """It is left in the workspace, and called by each plant with the plant's name."""
