@@ -49,7 +49,7 @@ def parse_host(text: str) -> tuple[str, tuple[int, ...]]:
     elif host.count(":") == 1:
         host, port = host.split(":")
     if not host or set(host) & set("/*@ ") or (port and not port.isdecimal()):
-        raise ValueError(f"{text!r} is not a host; write it like pypi.org or 127.0.0.1:8000")
+        raise ValueError(f"{text!r} is not a host; write it like packages.example.org or 127.0.0.1:8000")
     if ":" in host and host != "::1":
         raise ValueError(f"{text!r}: give a host with an IPv6 address by its name")
     if port and not 0 < int(port) < 65_536:

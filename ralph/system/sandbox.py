@@ -124,8 +124,8 @@ class Sandbox(BaseModel, frozen=True, extra="forbid", defer_build=True):
     )
     hosts: Annotated[tuple[str, ...], Tighter("less")] = Field(
         default=(),
-        description="Hosts that sandboxed programs may reach, at the ports 443 and 80 or at a given one: pypi.org, "
-        "127.0.0.1:5432.",
+        description="Hosts that sandboxed programs may reach, at the ports 443 and 80 or at a given one: "
+        "packages.example.org, 127.0.0.1:5432.",
     )
     readable: Annotated[tuple[Path, ...], Tighter("less")] = Field(
         default=(), description="Paths in the home folder that may be read, such as ~/.nvm."

@@ -46,7 +46,7 @@ TIGHTER_AND_LOOSER: dict[str, tuple[Any, Any]] = {
     "protect": (["tests/"], None),
     "sandbox.kind": ("bwrap", None),
     "sandbox.network": ("none", "all"),
-    "sandbox.hosts": ([], ["pypi.org"]),
+    "sandbox.hosts": ([], ["packages.example.org"]),
     "sandbox.readable": ([], ["~/.nvm"]),
     "sandbox.writable": ([], ["~/.cache"]),
     "sandbox.max_memory": ("1G", None),

@@ -18,7 +18,7 @@ from ralph.system.seccomp import seccomp_filter
 @pytest.mark.parametrize(
     ("text", "parsed"),
     [
-        ("pypi.org", ("pypi.org", (443, 80))),
+        ("packages.example.org", ("packages.example.org", (443, 80))),
         (" Example.com:8443 ", ("example.com", (8443,))),
         ("127.0.0.1:5432", ("127.0.0.1", (5432,))),
         ("[::1]:80", ("::1", (80,))),
@@ -33,7 +33,7 @@ def test_what_is_no_host_is_a_usage_error(text: str) -> None:
     with pytest.raises(ValueError, match=r"host|port|address"):
         parse_host(text)
     with pytest.raises(ValidationError):
-        Sandbox(hosts=("pypi.org", text or "/"))
+        Sandbox(hosts=("packages.example.org", text or "/"))
 
 
 def test_names_get_addresses_of_their_own_and_addresses_stay() -> None:
