@@ -240,8 +240,8 @@ async def test_another_executor_takes_over(scene: Any) -> None:
 @pytest.mark.long
 async def test_silence_ends_the_turn_and_keeps_what_there_was(scene: Any) -> None:
     async with scene([Stall("Let me think")]) as on:
-        output = await on.turn(timeouts=Timeouts(idle=4, iteration=30, tool=30))
-        assert output.outcome == TimedOut(limit="idle", after=4)
+        output = await on.turn(timeouts=Timeouts(idle=8, iteration=30, tool=30))  # its start is silent, too
+        assert output.outcome == TimedOut(limit="idle", after=8)
         assert output.text == ""
         assert output.messages == (Message(text="Let me think"),)
 
