@@ -64,6 +64,7 @@ class Checkpointing:
                 "aside": aside,
                 "left": protected.left,
                 "because": because,
+                "parts": dict(protected.parts),
             }
             self.log.note(ProtectedRestored(**self.log.stamp(iteration), **self.redactor.within(facts)))
 
@@ -107,8 +108,6 @@ class Checkpointing:
             since: the checkpoint from before the run.
         """
         await self.restore_protected(iteration)
-        if left := await self.workspace.left_behind():
-            self._report(iteration, left)
         await self.workspace.unguard()
         if summary is not None:
             await self.commit("completion", iteration, summary, since)

@@ -146,6 +146,7 @@ class ProtectedRestored(_Happened, frozen=True):
         aside: the folder with what was found in their place; None if that was nothing.
         left: those that stay as they were found: too large to restore, or changed after the run had crashed.
         because: why a path is protected, in words, if it is because of a check.
+        parts: what of a path was restored, if the rest stays as it was found: keys of git's settings, a table.
     """
 
     type: Literal["protected_restored"] = "protected_restored"
@@ -153,6 +154,7 @@ class ProtectedRestored(_Happened, frozen=True):
     aside: str | None = None
     left: tuple[str, ...] = ()
     because: dict[str, str] = {}
+    parts: dict[str, str] = {}
 
 
 class VerificationStarted(_Happened, frozen=True):

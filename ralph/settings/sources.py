@@ -1,5 +1,6 @@
 """The places that settings come from: the user's file, and the files of the workspace."""
 
+import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -99,12 +100,43 @@ def _project(workspace: Path) -> Source | None:
     return None if ours is None else Source(f"{path} [tool.ralph]", ours)
 
 
-def project_settings(content: bytes) -> dict[str, Any] | None:
-    """Return `[tool.ralph]` of a pyproject.toml's content; None without it, or if the content cannot be read."""
+def with_settings_of(before: bytes, now: bytes) -> bytes:
+    """Return a pyproject.toml's content with `[tool.ralph]` as it was before, and all else as it is now.
+
+    The lines of its tables are replaced. Where that does not give the same settings, the content is that of before.
+    """
+    (ours, _), (found, others) = _parted(before), _parted(now)
+    if ours == found:
+        return now
+    if others is None:
+        return before
+    tables = _TABLE.split(now)
+    place = next((number for number, table in enumerate(tables) if _OUR_TABLE.match(table)), len(tables))
+    new = [table for table in _TABLE.split(before) if _OUR_TABLE.match(table)]
+    rest = [table for table in tables[place:] if not _OUR_TABLE.match(table)]
+    parts = [each for each in (*tables[:place], *new, *rest) if each]
+    made = b"".join(each if each.endswith(b"\n") else each + b"\n" for each in parts)
+    return made if _parted(made) == (ours, others) else before
+
+
+_KEY = rb"""[ \t]*(?:[\w-]+|"[^"\n]*"|'[^'\n]*')[ \t]*"""
+_TABLE = re.compile(rb"^(?=[ \t]*\[\[?%b(?:\.%b)*\]\]?[ \t]*(?:#.*)?\r?$)" % (_KEY, _KEY), re.MULTILINE)
+"""What stands before a line that looks like the name of a table."""
+
+_OUR_TABLE = re.compile(rb"""[ \t]*\[\[?[ \t]*(["']?)tool\1[ \t]*\.[ \t]*(["']?)ralph\2[ \t]*[.\]]""")
+
+
+def _parted(content: bytes) -> tuple[dict[str, Any] | None, dict[str, Any] | None]:
+    """Return `[tool.ralph]` of a pyproject.toml's content, and all else; None if the content cannot be read."""
     try:
-        return _table_of(parse_toml(Path("pyproject.toml"), content))
+        source = parse_toml(Path("pyproject.toml"), content)
     except UsageError:
-        return None
+        return None, None
+    ours, others = _table_of(source), dict(source.values)
+    if ours is not None:
+        tools = {name: value for name, value in cast("dict[str, Any]", others.pop("tool")).items() if name != "ralph"}
+        others |= {"tool": tools} if tools else {}
+    return ours, others
 
 
 def _table_of(source: Source) -> dict[str, Any] | None:

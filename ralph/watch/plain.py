@@ -185,7 +185,8 @@ class PlainDisplay(Display):
     @_print.register
     def _(self, event: ProtectedRestored) -> None:
         for why in dict.fromkeys(event.because.get(path, "") for path in event.paths):
-            names = ", ".join(path for path in event.paths if event.because.get(path, "") == why)
+            paths = (path for path in event.paths if event.because.get(path, "") == why)
+            names = ", ".join(f"{event.parts[path]} in {path}" if path in event.parts else path for path in paths)
             told = f", which {why} (--protect-checks off leaves it)" if why else ": protected"
             self.say(event.at, "restored", one_line(f"{names}{told}"), style="yellow")
         if event.aside:

@@ -196,10 +196,6 @@ class Workspace:
         unmatched = " or ".join(map(repr, self.protection.without_match()))
         return f"Nothing matches {unmatched} yet, so --protect restores nothing there." if unmatched else ""
 
-    async def left_behind(self) -> str:
-        """Return what git would run, in nested repositories, that it would not have before the run; usually empty."""
-        return ""
-
     async def unguard(self) -> None:
         """Discard the record of `guard`: from now on the user may change these paths."""
         if self.protection is not None:
@@ -212,9 +208,9 @@ class Workspace:
             run_id: the run.
             until: seconds since the epoch; later changes are left alone.
         """
-        if self.protection is None:
+        if self.protection is None or not await in_thread(self.protection.many, self.protection.differs, run_id):
             return RestoredPaths()
-        return await in_thread(self.protection.many, partial(self.protection.restore, run_id, until=until))
+        return await anyio.to_thread.run_sync(partial(self.protection.restore, run_id, until=until))
 
     async def forget(self, run_id: str) -> None:
         """Delete a run's checkpoints."""

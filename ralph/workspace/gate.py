@@ -8,6 +8,7 @@ objects. Settings of the machine and of the user are off, as are fetching, promp
 """
 
 import os
+import re
 import stat
 import subprocess
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -200,9 +201,86 @@ _KEPT = frozenset((
 _USERS = frozenset((*(key for key in _KEPT if not key.startswith(("core.rep", "extensions."))), "core.excludesfile"))
 
 
-def is_kept(key: str) -> bool:
-    """Return whether a key of a repository's settings is kept, because it names no program, file or address."""
-    return key in _KEPT
+_HARMLESS = re.compile(
+    r"remote\..*\.(url|fetch|tagopt|prune)|branch\..*\.(remote|merge|rebase|description|[a-z]+-[a-z-]+)"
+    r"|submodule\..*\.(url|active)|(advice|color|column|log|status)\..*|user\.signingkey|init\.defaultbranch"
+    r"|push\.(default|autosetupremote|followtags)|(pull|rebase)\.(rebase|ff|autostash|autosquash|updaterefs)"
+    r"|fetch\.prune(tags)?|merge\.(ff|conflictstyle)|diff\.(algorithm|renames|colormoved)|rerere\.(enabled|autoupdate)",
+    re.DOTALL,
+)
+"""Further keys that start no program and lead git nowhere else."""
+
+SETTINGS = ("config", "config.worktree")
+"""The files of settings in a git folder."""
+
+_UNDONE_AT_MOST = 50
+_Setting = tuple[str, str]
+
+
+def settings_with_programs_of(before: bytes, now: bytes, fitting: Collection[_Setting] = ()) -> tuple[bytes, list[str]]:
+    """Return the text of a settings file with only its harmless keys as they are now, and the keys taken from before.
+
+    Every key counts as one that starts programs or leads git elsewhere, unless it is known not to. Blocks.
+
+    Args:
+        before: the text of which the other keys are.
+        now: the present text; one that git cannot read counts for nothing.
+        fitting: settings that are harmless here.
+    """
+    try:
+        then, present = _settings(before), _settings(now)
+    except GitError:
+        return before, []
+    places = {".", *(value for key, value in then if key.startswith("remote.") and key.endswith(".url"))}
+    known, found = _by_key(then), _by_key(present)
+
+    def stays(key: str) -> bool:
+        values = found.get(key, [])
+        if all((key, value) in fitting for value in (*values, *known.get(key, []))):
+            return True
+        if key.startswith("extensions.") or not (key in _KEPT or _HARMLESS.fullmatch(key)):
+            return False
+        urls = {url for value in values for url in found.get(f"remote.{value}.url", [value])}
+        leads = key.startswith(("remote.", "branch.")) and key.endswith((".url", ".remote"))
+        return not leads or known.get(key) == values or urls <= places or (key not in known and "::" not in str(urls))
+
+    risky = {key for key in known.keys() | found.keys() if not stays(key)}
+    wanted = [(key, value) for key, value in then if key in risky]
+
+    def is_wanted(settings: list[_Setting]) -> bool:
+        ours = [(key, value) for key, value in settings if key in risky or not stays(key)]
+        ordered = any(key.startswith("include") for key in risky)
+        return ours == wanted or (not ordered and _by_key(ours) == _by_key(wanted))
+
+    if is_wanted(present):
+        return now, []
+    undone = sorted(key for key in risky if known.get(key) != found.get(key))
+    if len(undone) <= _UNDONE_AT_MOST:
+        made = _edited(now, undone, wanted)
+        with suppress(GitError):
+            if is_wanted(_settings(made)):
+                return made, undone
+    return before, undone
+
+
+def _by_key(settings: Iterable[_Setting]) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for key, value in settings:
+        found.setdefault(key, []).append(value)
+    return found
+
+
+def _edited(text: bytes, keys: Iterable[str], wanted: Sequence[_Setting]) -> bytes:
+    """Return the text of a settings file with other values of some keys, as git edits it."""
+    git = Git(environment(GIT_DIR=os.devnull), ())
+    with TemporaryDirectory(prefix="ralph-") as folder:
+        file = Path(folder, "config")
+        file.write_bytes(text)
+        for key in keys:
+            git.now("config", "--file", str(file), "--unset-all", key)
+            for value in (value for each, value in wanted if each == key):
+                git.now("config", "--file", str(file), "--add", key, value)
+        return read_settings(file)
 
 
 def settings_in(text: bytes) -> dict[str, str]:
@@ -211,13 +289,18 @@ def settings_in(text: bytes) -> dict[str, str]:
     Raises:
         GitError: the text is not valid.
     """
+    return {key: value for key, value in _settings(text) if key in _KEPT and "\n" not in value}
+
+
+def _settings(text: bytes) -> list[_Setting]:
+    """Return all settings in a text, in their order; one without a value is true."""
     if not text.strip():
-        return {}
+        return []
     asked = Git(environment(GIT_DIR=os.devnull), ())
     done = asked.now("config", "--file", "-", "--no-includes", "--null", "--list", stdin=text)
     if done.returncode:
         raise GitError(complaint(done.stderr.decode("utf-8", "replace")))
-    return _listed(done.stdout, _KEPT)
+    return _listed(done.stdout)
 
 
 def users_settings(git_dir: Path) -> dict[str, str]:
@@ -231,16 +314,17 @@ def users_settings(git_dir: Path) -> dict[str, str]:
         asked = Git(env | {"GIT_DIR": str(git_dir), "GIT_COMMON_DIR": common}, ())
         for scope in ("--system", "--global"):
             with suppress(GitError):  # without such a file, git fails
-                found |= _listed(asked.now("config", scope, "--includes", "--null", "--list").stdout, _USERS)
+                listed = _listed(asked.now("config", scope, "--includes", "--null", "--list").stdout)
+                found |= {key: value for key, value in listed if key in _USERS and "\n" not in value}
     return found
 
 
 _WHERE = ("GIT_CONFIG_NOSYSTEM", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_GLOBAL")
 
 
-def _listed(output: bytes, kept: Collection[str]) -> dict[str, str]:
-    pairs = (entry.partition("\n") for entry in output.decode("utf-8", "surrogateescape").split("\0"))
-    return {key: value if sep else "true" for key, sep, value in pairs if key in kept and "\n" not in value}
+def _listed(output: bytes) -> list[_Setting]:
+    pairs = (entry.partition("\n") for entry in output.decode("utf-8", "surrogateescape").split("\0") if entry)
+    return [(key, value if sep else "true") for key, sep, value in pairs]
 
 
 def settings_text(settings: Iterable[tuple[str, str]]) -> str:

@@ -1,7 +1,6 @@
 """A workspace under git: its commit, the files that differ from it, and new files."""
 
 import os
-import re
 from collections import deque
 from collections.abc import AsyncGenerator, Iterable
 from contextlib import asynccontextmanager, suppress
@@ -10,16 +9,15 @@ from pathlib import Path
 from time import monotonic
 from typing import Literal, NamedTuple
 
-import anyio
-
 from ralph.errors import WorkspaceError
 from ralph.types import evolve
 from ralph.types.output import Changes, Checkpoint
 from ralph.workspace.base import CommitResult, PlainWorkspace, Snapshot, fingerprint, summarize
 from ralph.workspace.checkpoints import Checkpoints
 from ralph.workspace.file_index import FileIndex, Look
-from ralph.workspace.gate import ANY, Git, GitError, environment, is_kept, read_settings
-from ralph.workspace.protection import Protection
+from ralph.workspace.gate import ANY, GitError
+from ralph.workspace.nested import Nested
+from ralph.workspace.protection import Protection, RestoredPaths
 from ralph.workspace.repository import Repository, Status, display_path, operation_in_progress, some_of, unquote_path
 from ralph.workspace.scan import ContentHashes, check_cancelled, in_thread
 from ralph.workspace.users_work import History, UsersWork
@@ -28,12 +26,6 @@ NESTED = 16
 
 _CLEAN = "clean"
 _SUBMODULES = 50
-_LOOKED_INTO = 200
-_HARMLESS = re.compile(
-    r"core\.(bare|worktree)|remote\..*\.(url|fetch|pushurl)|branch\..*\.(remote|merge|rebase)|submodule\..*\.(url|active)",
-    re.DOTALL,
-)
-"""What clones have besides the settings that are kept."""
 _FEW = 100
 _MANY = 1000
 _MOMENT = 1.0
@@ -91,7 +83,9 @@ class GitWorkspace(PlainWorkspace):
         )
         self.checkpoints = self._checkpoints = Checkpoints(self._index)
         servers = repository.common / "info" / "refs"  # which git writes by itself when it cleans up
-        self.protection = Protection(path, _gits_own(path, repository), protect, self._index.folder, but=[servers])
+        self.protection = self._protection = Protection(
+            path, _gits_own(path, repository), protect, self._index.folder, but=[servers]
+        )
         self._repository = repository
         self._within = within
         self._hooks = hooks
@@ -99,7 +93,7 @@ class GitWorkspace(PlainWorkspace):
         self._seen: _Seen | None = None
         self._indexed: _Seen | None = None
         self._nested: set[bytes] = set()
-        self._programs: dict[bytes, frozenset[str]] | None = None
+        self._repositories = Nested(repository.top, repository.git_dir, repository.common)
         git = (path / ".git", repository.git_dir, repository.common)
         self._theirs = UsersWork(self._index.folder, git, History(repository))
 
@@ -152,28 +146,18 @@ class GitWorkspace(PlainWorkspace):
     async def guard(self, run_id: str) -> str:
         if self._seen is not None and self._seen.snapshot.seen_by == "git":
             self._theirs.note(run_id, self._seen.snapshot)
-        if self._programs is None:
-            self._programs = await anyio.to_thread.run_sync(self._nested_programs)
+        await self._find_inner()
         return await super().guard(run_id)
 
-    async def left_behind(self) -> str:
-        if self._programs is None:
-            return ""
-        now = await anyio.to_thread.run_sync(self._nested_programs)
-        new = {path: sorted(names - self._programs.get(path, frozenset())) for path, names in now.items()}
-        named = [f"{display_path(path)} ({some_of(names)})" for path, names in sorted(new.items()) if names]
-        advice = "Look at them first; `git status --ignore-submodules=all` runs none of them."
-        return (
-            f"New settings or hooks of nested repositories may run programs: {some_of(named)}. {advice}"
-            if named
-            else ""
-        )
+    async def restore_protected(self, run_id: str, *, until: float | None = None) -> RestoredPaths:
+        await self._find_inner()
+        return await super().restore_protected(run_id, until=until)
 
-    def _nested_programs(self) -> dict[bytes, frozenset[str]]:
-        """Return what git may run in each nested repository; blocks."""
-        paths = {path.rstrip(b"/") for path in (*self._index.apart, *self._nested, *self._repository.nested())}
-        found = {path: self._repository.at(path) for path in sorted(paths)[:_LOOKED_INTO]}
-        return {path: _programs_of(inner) for path, inner in found.items() if inner}
+    async def _find_inner(self) -> None:
+        """Find the git folders of nested repositories, which are protected like the repository's own."""
+        paths = {*self._index.apart, *self._nested}
+        many = bool(paths) or not self._repositories.is_known()
+        self._protection.inner = await in_thread(many, self._repositories.find, paths)
 
     async def changes(self, before: Snapshot, after: Snapshot) -> Changes:
         changes = await self._changes(before, after)
@@ -411,35 +395,6 @@ def _gits_own(path: Path, repository: Repository) -> list[Path]:
 
 def _is_repository(folder: Path) -> bool:
     return not folder.is_symlink() and os.path.lexists(folder / ".git")
-
-
-def _programs_of(repository: Repository) -> frozenset[str]:
-    """Return the settings, beyond those known to be harmless, and the hooks of a repository; blocks."""
-    found: set[str] = set()
-    for folder in {repository.common, repository.git_dir}:
-        for name in ("config", "config.worktree"):
-            found |= _keys(folder / name)
-        hooks = folder / "hooks"
-        if hooks.is_dir():
-            live = (hook for hook in hooks.iterdir() if hook.suffix != ".sample" and os.access(hook, os.X_OK))
-            found |= {f"hooks/{hook.name}" for hook in live}
-    return frozenset(found)
-
-
-def _keys(path: Path) -> set[str]:
-    """Return the keys in a settings file; all that is unreadable counts as one."""
-    text = read_settings(path)
-    if not text.strip():
-        return set()
-    asked = Git(environment(GIT_DIR=os.devnull), ())
-    try:
-        done = asked.now("config", "--file", "-", "--no-includes", "--null", "--list", "--name-only", stdin=text)
-    except GitError:
-        return {path.name}
-    if done.returncode:
-        return {path.name}
-    keys = done.stdout.decode("utf-8", "backslashreplace").split("\0")
-    return {key for key in keys if key and not is_kept(key) and not _HARMLESS.fullmatch(key)}
 
 
 def _inside(repository: Repository, base: bytes, found: Iterable[bytes]) -> list[bytes]:

@@ -1,9 +1,10 @@
 """Protected paths: recorded before an iteration, compared after it, and restored if they differ.
 
 They are executed, or choose what is executed, when the user next uses git or Ralph: `hooks`, `config` and `info` of the
-repository, `ralph.toml`, `[tool.ralph]` in pyproject.toml, and the user's additions. A new or changed file in such a
-place is moved to Ralph's folder in the user's state folder, so that nothing is lost. The record lies there, too, so
-that the comparison can be made after a crash. No step follows a link.
+repository and of nested ones, `ralph.toml`, `[tool.ralph]` in pyproject.toml, and the user's additions. Of git's
+settings, only keys that may start programs or lead git elsewhere are restored. A new or changed file in such a place is
+moved to Ralph's folder in the user's state folder, so that nothing is lost. The record lies there, too, so that the
+comparison can be made after a crash. No step follows a link.
 """
 
 import base64
@@ -13,16 +14,20 @@ import shutil
 import stat
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from itertools import takewhile
+from itertools import chain, takewhile
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from ralph.settings.sources import project_settings
+from ralph.settings.sources import with_settings_of
 from ralph.system.files import read_regular
 from ralph.system.patterns import is_literal, path_matcher
+from ralph.workspace.gate import SETTINGS, settings_with_programs_of
 from ralph.workspace.scan import Noise
+
+if TYPE_CHECKING:
+    from ralph.workspace.nested import Inner
 
 LARGEST = 4 * 1024 * 1024
 """Bytes of the largest file that can be restored; a change of a larger one is only reported."""
@@ -31,6 +36,7 @@ MOST = 32 * 1024 * 1024
 ENTRIES = 20_000
 _NAMED = 100
 _FEW = 200
+_KEYS = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,11 +70,13 @@ class RestoredPaths(NamedTuple):
         restored: the restored paths, as shown to the user.
         aside: the folder with the files that were moved away; None if there are none.
         left: changed paths that could not be restored, or were left alone on purpose.
+        parts: what of a path was restored, if not all of it.
     """
 
     restored: tuple[str, ...] = ()
     aside: Path | None = None
     left: tuple[str, ...] = ()
+    parts: Mapping[str, str] = {}
 
 
 class Protection:
@@ -83,6 +91,7 @@ class Protection:
 
     Attributes:
         also: further files, absolute, with the reason in words; they exist, so that no new file is moved away for them.
+        inner: git's folders of nested repositories; see `Nested`.
         folder: of the record; Ralph's own.
     """
 
@@ -96,9 +105,10 @@ class Protection:
         but: Sequence[Path] = (),
     ) -> None:
         self.also: Mapping[Path, str] = {}
+        self.inner: Inner | None = None
         self.folder = memory
         self._workspace = workspace
-        self._project = str(workspace / "pyproject.toml")
+        self._project = workspace / "pyproject.toml"
         self._own = tuple(own)
         self._but = frozenset(map(str, but))
         self._patterns = tuple(patterns)
@@ -106,21 +116,31 @@ class Protection:
         self._noise = Noise()
         self._memory = memory
         self._kept: dict[str, _Kept] = {}
+        self._within: set[str] = set()
         self._written = ""
 
     @property
     def many(self) -> bool:
         """True if looking at the paths takes long, or may: it is not known yet how many they are."""
-        return bool(self._patterns) or not 0 < len(self._kept) <= _FEW
+        return bool(self._patterns or self.inner) or not 0 < len(self._kept) <= _FEW
 
     def remember(self, run_id: str) -> None:
-        """Record the present state of the protected paths. Raises `OSError` if that cannot be written."""
-        self._kept = self._look()
+        """Record the present state of the protected paths. Raises `OSError` if that cannot be written.
+
+        In nested repositories, what was not there the first time is recorded once `restore` has found it harmless.
+        """
+        now, known = self._look(), self._kept
+        new = self._within - known.keys() if known else set[str]()
+        self._kept = {
+            path: known.get(path, kept) if path in self._within else kept
+            for path, kept in now.items()
+            if path not in new
+        }
         paths = {
             path: [list(kept.state), base64.b64encode(kept.content).decode() if kept.content is not None else None]
             for path, kept in self._kept.items()
         }
-        text = json.dumps({"run": run_id, "paths": paths})
+        text = json.dumps({"run": run_id, "paths": paths, "within": sorted(self._within & paths.keys())})
         if text != self._written:
             self._memory.mkdir(parents=True, exist_ok=True, mode=0o700)
             new = self._memory / "protected.new"
@@ -145,29 +165,57 @@ class Protection:
 
         Changes after `until`, in seconds since the epoch by the file system, are left alone.
         """
-        before = self._kept or self._remembered(run_id)
-        if not before:
-            return RestoredPaths()
-        now = self._look()
-        changed = [path for path in {*before, *now} if self._differs(path, before.get(path), now.get(path))]
-        if not changed:
-            return RestoredPaths()
+        changed = self._changed(run_id)
         aside = new_aside(self._memory)
         restored: list[str] = []
         left: list[str] = []
-        for path in sorted(changed):
-            there = now.get(path)
+        parts: dict[str, str] = {}
+        for path, there in sorted(changed.items()):
+            due, part = self._due(Path(path), self._kept.get(path), there)
+            if due is there:
+                self._kept |= {path: there} if there and path in self._within else {}
+                continue
             late = until is not None and _changed_at(path) > until
-            done = not late and self._restore_path(Path(path), before.get(path), there, aside)
+            done = not late and self._restore_path(Path(path), due, there, aside)
             if done or there is not None or os.path.lexists(os.path.dirname(path)):  # noqa: PTH120  many paths
                 (restored if done else left).append(self._called(path))
-        return RestoredPaths(tuple(restored[:_NAMED]), aside if aside.exists() else None, tuple(left[:_NAMED]))
+                parts |= {self._called(path): part} if done and part else {}
+        aside = aside if aside.exists() else None
+        return RestoredPaths(tuple(restored[:_NAMED]), aside, tuple(left[:_NAMED]), parts)
 
-    def _differs(self, path: str, before: _Kept | None, now: _Kept | None) -> bool:
-        """Compare the states of a path. The agent may edit pyproject.toml, except for Ralph's settings in it."""
-        if before is not None and before.same(now):
-            return False
-        return path != self._project or Path(path) in self.also or _settings_in(before) != _settings_in(now)
+    def differs(self, run_id: str) -> bool:
+        """Return whether a path differs from the run's record."""
+        return bool(self._changed(run_id))
+
+    def _changed(self, run_id: str) -> dict[str, _Kept | None]:
+        """Return the present states that differ from the recorded ones."""
+        self._kept = self._kept or self._remembered(run_id)
+        now = self._look() if self._kept else {}
+        found = {path: (self._kept.get(path), now.get(path)) for path in {*self._kept, *now}}
+        return {path: there for path, (before, there) in found.items() if not (before and before.same(there))}
+
+    def _due(self, path: Path, before: _Kept | None, now: _Kept | None) -> tuple[_Kept | None, str]:
+        """Return the state that a changed path should have, and what of it is restored if not all is."""
+        inner = str(path) in self._within
+        if inner and (now is None or (self.inner and not self.inner.is_live(path, now.state[0]))):
+            return now, ""
+        old, new = (each.content if each and each.type == stat.S_IFREG else None for each in (before, now))
+        if path in self.also:
+            return before, ""
+        if path == self._project:
+            made, part = with_settings_of(old or b"", new or b""), "[tool.ralph]"
+        elif new is not None and path.name in SETTINGS and (inner or path in self._own):
+            leads = self.inner.folders.get(path.parent, path.parent) if self.inner else path.parent
+            fitting = (("core.bare", "false"), ("core.worktree", os.path.relpath(leads, path.parent)))
+            made, undone = settings_with_programs_of(old or b"", new, fitting)
+            part = ", ".join(undone[:_KEYS])
+        else:
+            return before, ""
+        if made == (new or b""):
+            return now, ""
+        if made == (old or b"") or now is None or now.type != stat.S_IFREG:
+            return before, part if new else ""
+        return replace(now, content=made), part
 
     def _restore_path(self, path: Path, before: _Kept | None, now: _Kept | None, aside: Path) -> bool:
         """Restore a path; return whether it has its recorded state."""
@@ -182,7 +230,10 @@ class Protection:
                 with suppress(FileNotFoundError):  # it went with its folder
                     to = aside / self._called(str(path)).lstrip("/")
                     to.parent.mkdir(parents=True, exist_ok=True)
-                    shutil.move(path, to)
+                    if before is not None and now.type == before.type == stat.S_IFREG:  # it is never missing
+                        shutil.copy2(path, to, follow_symlinks=False)
+                    else:
+                        shutil.move(path, to)
             if before is not None:
                 _put(path, before)
         except (OSError, RuntimeError):  # the latter for links in a circle
@@ -194,9 +245,14 @@ class Protection:
         known = self._kept
         found: dict[str, _Kept] = {}
         budget = MOST
-        for path in self._paths():
+        within = self.inner.paths() if self.inner else []
+        self._within.update(within)
+        for path in chain(self._paths(), within):
             if len(found) >= ENTRIES:
                 break
+            if path in found:
+                self._within.discard(path)
+                continue
             try:
                 there = os.lstat(path)
             except (OSError, ValueError):
@@ -210,14 +266,14 @@ class Protection:
         return found
 
     def _paths(self) -> Iterator[str]:
-        for own in (*self._own, self._workspace / "ralph.toml", Path(self._project), *self.also):
-            if own.name == ".git" and _is_folder(str(own)):  # only what takes its place matters
+        for own in (*self._own, self._workspace / "ralph.toml", self._project, *self.also):
+            if own.name == ".git" and is_folder(str(own)):  # only what takes its place matters
                 continue
-            yield from (path for path in _below(str(own)) if path not in self._but)
+            yield from (path for path in below(str(own)) if path not in self._but)
         top = f"{self._workspace}/"
         for start in sorted({_start(pattern) for pattern in self._patterns if not pattern.startswith("!")}):
-            below = _below(f"{top}{start}".rstrip("/"), skip=lambda path: self._noise(f"{path.removeprefix(top)}/"))
-            yield from (path for path in below if self._protected(path.removeprefix(top)) and not _is_folder(path))
+            inside = below(f"{top}{start}".rstrip("/"), skip=lambda path: self._noise(f"{path.removeprefix(top)}/"))
+            yield from (path for path in inside if self._protected(path.removeprefix(top)) and not is_folder(path))
 
     def _remembered(self, run_id: str) -> dict[str, _Kept]:
         """Return the record of an earlier process of the run; empty if it cannot be read."""
@@ -225,6 +281,7 @@ class Protection:
             memory = json.loads((self._memory / "protected.json").read_text())
             if memory["run"] != run_id:
                 return {}
+            self._within.update(memory.get("within", ()))
             return {
                 path: _Kept(state=tuple(state), content=None if content is None else base64.b64decode(content))
                 for path, (state, content) in memory["paths"].items()
@@ -238,7 +295,7 @@ class Protection:
         return os.fsencode(display_path).decode("utf-8", "backslashreplace")
 
 
-def _below(path: str, *, skip: Callable[[str], bool] | None = None) -> Iterator[str]:
+def below(path: str, *, skip: Callable[[str], bool] | None = None) -> Iterator[str]:
     """Yield a path and everything below it, folders first, without following links."""
     waiting = [path]
     for _ in range(ENTRIES):
@@ -247,22 +304,16 @@ def _below(path: str, *, skip: Callable[[str], bool] | None = None) -> Iterator[
         path = waiting.pop()
         yield path
         with suppress(OSError):
-            if _is_folder(path) and not (skip and skip(path)):
+            if is_folder(path) and not (skip and skip(path)):
                 waiting += sorted(map(str, Path(path).iterdir()), reverse=True)
 
 
-def _is_folder(path: str) -> bool:
+def is_folder(path: str) -> bool:
+    """Return whether a path is a folder and no link."""
     try:
         return stat.S_ISDIR(os.lstat(path).st_mode)
     except (OSError, ValueError):
         return False
-
-
-def _settings_in(kept: _Kept | None) -> object:
-    """Return Ralph's settings in a recorded pyproject.toml; None without any."""
-    if kept is None or kept.type != stat.S_IFREG or not kept.content:
-        return None
-    return project_settings(kept.content)
 
 
 def _start(pattern: str) -> str:

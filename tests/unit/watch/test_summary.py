@@ -125,15 +125,16 @@ def test_what_is_restored_for_a_check_says_for_which_and_how_to_leave_it(whole_r
         run_id=end.run_id,
         at=end.at,
         iteration=1,
-        paths=("check.sh", "ralph.toml"),
+        paths=(".git/config", "check.sh", "ralph.toml"),
         because={"check.sh": "the check `./check.sh` runs"},
+        parts={".git/config": "core.fsmonitor, core.hooksPath"},
     )
     out = io.StringIO()
     with PlainDisplay(out) as display:
         display.show(restored)
     text = " ".join(out.getvalue().split())
     assert "check.sh, which the check `./check.sh` runs (--protect-checks off leaves it)" in text
-    assert "ralph.toml: protected" in text
+    assert "core.fsmonitor, core.hooksPath in .git/config, ralph.toml: protected" in text
 
 
 def test_a_circle_is_told_with_what_goes_round() -> None:

@@ -100,27 +100,167 @@ async def test_settings_of_ralph_that_were_not_there_are_taken_away(repo: Reposi
     assert (restored.aside / "ralph.toml").exists()
 
 
+CONFIG = """# mine
+[remote "origin"]
+\turl = https://example.org/a
+[branch "main"]
+\tremote = origin
+\tmerge = refs/heads/main
+[alias]
+\tup = !git pull
+[core]
+\tpager = less  ; mine, too
+"""
+HARMLESS = {
+    "remote add": "remote add fork https://example.org/b",
+    "a remote's branches": "config remote.origin.fetch +refs/heads/*:refs/remotes/origin/*",
+    "rename a remote": "remote rename origin upstream",
+    "remove a remote": "remote remove origin",
+    "name": "config user.name Somebody",
+    "upstream": "config branch.more.remote origin",
+    "a local upstream": "config branch.main.remote .",
+    "editors": "config branch.main.vscode-merge-base origin/main",
+    "colours": "config color.ui never",
+    "line ends": "config core.autocrlf input",
+    "pull": "config pull.rebase true",
+    "a value of lines": r"config user.name a\nb",
+}
+RISKY = {
+    "fsmonitor": "config core.fsmonitor evil",
+    "hooks": "config core.hooksPath evil",
+    "ssh": "config core.sshCommand evil",
+    "include": "config include.path evil",
+    "a second include": "config --add include.path evil",
+    "includeIf": "config includeIf.gitdir:/.path evil",
+    "filter": "config filter.e.clean evil",
+    "textconv": "config diff.e.textconv evil",
+    "diff": "config diff.external evil",
+    "an alias": "config alias.st !evil",
+    "another alias": "config alias.up !evil",
+    "no alias": "config --unset alias.up",
+    "pager": "config core.pager evil",
+    "editor": "config core.editor evil",
+    "credential": "config credential.helper !evil",
+    "insteadOf": "config url.ext::evil.insteadOf https://",
+    "pushInsteadOf": "config url.https://evil/.pushInsteadOf https://",
+    "worktree": "config core.worktree /",
+    "bare": "config core.bare true",
+    "uploadpack": "config remote.origin.uploadpack evil",
+    "receivepack": "config remote.origin.receivepack evil",
+    "vcs": "config remote.origin.vcs evil",
+    "promisor": "config remote.origin.promisor true",
+    "pushurl": "config remote.origin.pushurl https://evil",
+    "proxy": "config remote.origin.proxy http://evil",
+    "another address": "config remote.origin.url https://evil",
+    "another remote": "config branch.main.remote https://evil",
+    "a transport": "config remote.new.url ext::evil",
+    "extension": "config extensions.worktreeConfig true",
+    "partial clone": "config extensions.partialClone origin",
+    "ignored files": "config core.excludesFile evil",
+    "attributes": "config core.attributesFile evil",
+    "update of a submodule": "config submodule.sub.update !evil",
+    "signature": "config gpg.program evil",
+    "protocol": "config protocol.ext.allow always",
+    "merge driver": "config merge.e.driver evil",
+    "trailer": "config trailer.e.command evil",
+    "http": "config http.proxy http://evil",
+    "push to": "config remote.pushDefault evil",
+    "no settings at all": "config --remove-section alias",
+    "an unknown one": "config future.program evil",
+}
+
+
+def settings(repo: Repository) -> list[str]:
+    return sorted(repo.git("config", "--file", ".git/config", "--no-includes", "--list").splitlines())
+
+
+async def test_of_gits_settings_the_harmless_keys_are_the_users(repo: Repository, workspace: Workspace) -> None:
+    path = repo.path / ".git/config"
+    path.write_text(path.read_text() + CONFIG)
+    begun = path.read_text()
+    await workspace.guard("run-1")
+    for name, command in HARMLESS.items():
+        path.write_text(begun)
+        repo.git(*command.split())
+        changed = path.read_text()
+        assert changed != begun, name
+        assert await workspace.restore_protected("run-1") == RestoredPaths(), name
+        assert path.read_text() == changed, name
+
+
+async def test_of_gits_settings_those_that_run_programs_or_redirect_are_restored(
+    repo: Repository, workspace: Workspace
+) -> None:
+    path = repo.path / ".git/config"
+    path.write_text(path.read_text() + CONFIG)
+    begun, before = path.read_text(), settings(repo)
+    await workspace.guard("run-1")
+    for name, command in RISKY.items():
+        path.write_text(begun)
+        repo.git(*command.split())
+        changed = path.read_text()
+        repo.git("config", "user.name", "Somebody")
+        repo.git("config", "remote.fork.url", "https://example.org/b")
+        both = path.read_text()
+        restored = await workspace.restore_protected("run-1")
+        assert restored.restored == (".git/config",), name
+        assert restored.parts[".git/config"], name
+        assert settings(repo) == sorted([*before, "user.name=Somebody", "remote.fork.url=https://example.org/b"]), name
+        assert "# mine" in path.read_text(), name
+        assert restored.aside is not None
+        assert (restored.aside / ".git/config").read_text() == both, name
+        path.write_text(changed)
+        assert (await workspace.restore_protected("run-1")).restored == (".git/config",), name
+        assert settings(repo) == before, name
+        path.write_text("[broken\n" + changed)
+        assert (await workspace.restore_protected("run-1")).restored == (".git/config",), name
+        assert path.read_text() == begun, name
+
+
+async def test_a_flood_of_settings_is_undone_at_once(repo: Repository, workspace: Workspace) -> None:
+    path = repo.path / ".git/config"
+    begun = path.read_text()
+    await workspace.guard("run-1")
+    path.write_text(begun + "".join(f'[filter "{number}"]\n\tclean = evil\n' for number in range(5000)))
+    since = time.monotonic()
+    restored = await workspace.restore_protected("run-1")
+    assert time.monotonic() - since < 5
+    assert path.read_text() == begun
+    assert len(restored.parts[".git/config"]) < 500
+
+
 PROJECT = '[project]\nname = "a"\n'
 OURS = '[tool.ralph]\nverify = ["pytest"]\n'
+MORE = '\n[tool.ralph.sandbox]\nkind = "bwrap"\n'
+LINES = '[tool.x]\na = """\n[tool]\n"""\nb = [\n  ["c"],\n]\n'
 
 
 @pytest.mark.parametrize(
-    ("before", "after", "kept"),
+    ("before", "after", "expected"),
     [
-        (PROJECT + OURS, PROJECT + OURS.replace("pytest", "true"), False),
-        (PROJECT + OURS, PROJECT, False),
-        (PROJECT + OURS, None, False),
-        (PROJECT + OURS, "[[[" + PROJECT + OURS, False),
-        (PROJECT, PROJECT + OURS, False),
-        (PROJECT, PROJECT + '["tool"."r\\u0061lph"]\nverify = ["true"]\n', False),
-        (None, OURS, False),
-        (PROJECT + OURS, PROJECT + 'dependencies = ["ralph-x"]\n' + OURS, True),
-        (PROJECT, PROJECT + "# ralph\n", True),
-        (PROJECT, None, True),
+        (PROJECT + OURS, PROJECT + OURS.replace("pytest", "true"), PROJECT + OURS),
+        (PROJECT + OURS, PROJECT, PROJECT + OURS),
+        (PROJECT + OURS, None, PROJECT + OURS),
+        (PROJECT + OURS, "[[[" + PROJECT + OURS, PROJECT + OURS),
+        (PROJECT, PROJECT + OURS, PROJECT),
+        (PROJECT, PROJECT + '["tool"."r\\u0061lph"]\nverify = ["true"]\n', PROJECT),
+        (None, OURS, None),
+        (None, PROJECT + OURS, PROJECT),
+        (OURS + PROJECT, OURS.replace("pytest", "true") + PROJECT + "x = 1\n", OURS + PROJECT + "x = 1\n"),
+        (PROJECT + OURS + MORE, LINES + PROJECT + "x = 1", LINES + PROJECT + "x = 1\n" + OURS + MORE),
+        (OURS + MORE, OURS + LINES + MORE.replace("bwrap", "none"), OURS + MORE + LINES + "\n"),
+        (OURS + PROJECT, PROJECT + LINES.replace("[tool]", "[tool.ralph]"), OURS + PROJECT),
+        (OURS + PROJECT, f"{PROJECT}[ tool . 'ralph' ] # x\nverify = []\n{LINES}", f"{PROJECT}{OURS}{LINES}"),
+        (OURS + PROJECT, 'tool.ralph.verify = ["true"]\n' + PROJECT, OURS + PROJECT),
+        (PROJECT + OURS, PROJECT + 'dependencies = ["ralph-x"]\n' + OURS, "the agent's"),
+        (PROJECT, PROJECT + "# ralph\n", "the agent's"),
+        (PROJECT, LINES + PROJECT, "the agent's"),
+        (PROJECT, None, "the agent's"),
+        ("[[[", PROJECT, "the agent's"),
     ],
 )
 async def test_of_pyproject_only_the_settings_of_ralph_are_protected(
-    before: str | None, after: str | None, kept: bool, repo: Repository, workspace: Workspace
+    before: str | None, after: str | None, expected: str | None, repo: Repository, workspace: Workspace
 ) -> None:
     path = repo.path / "pyproject.toml"
     if before is not None:
@@ -130,8 +270,14 @@ async def test_of_pyproject_only_the_settings_of_ralph_are_protected(
     if after is not None:
         path.write_text(after)
     restored = await workspace.restore_protected("run-1")
+    kept = expected == "the agent's"
     assert restored.restored == (() if kept else ("pyproject.toml",))
-    assert (path.read_text() if path.exists() else None) == (after if kept else before)
+    assert (path.read_text() if path.exists() else None) == (after if kept else expected)
+    if after is not None and not kept:
+        assert restored.aside is not None
+        assert (restored.aside / "pyproject.toml").read_text() == after
+    if not kept and after is not None:
+        assert restored.parts == {"pyproject.toml": "[tool.ralph]"}
 
 
 async def test_what_the_user_adds_is_protected(repo: Repository, tmp_path: Path) -> None:

@@ -1,0 +1,158 @@
+"""Nested repositories, found without git: git enters those that an index names, under their own settings and hooks."""
+
+import os
+import stat
+import struct
+from collections import deque
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import NamedTuple
+
+from ralph.system.files import read_regular
+from ralph.workspace.gate import SETTINGS
+from ralph.workspace.protection import below, is_folder
+
+_REPOSITORIES = 500
+_LEAD_READ = 64 * 1024
+_INDEX_READ = 1024 * 1024 * 1024
+
+
+class Inner(NamedTuple):
+    """Git's folders of nested repositories, which git enters under their own settings.
+
+    Attributes:
+        folders: git's folders, with the folders that lead to them.
+        strays: what leads git out of reach: a link or a file in the place of `.git`, or a `commondir`.
+    """
+
+    folders: Mapping[Path, Path]
+    strays: frozenset[Path]
+
+    def paths(self) -> list[str]:
+        """Return the paths that may choose programs."""
+        found = [str(folder / ".git") for folder in set(self.folders.values()) if (folder / ".git").is_file()]
+        found += map(str, self.strays)
+        for folder in self.folders:
+            found += [str(folder / name) for name in SETTINGS]
+            found += [path for path in below(str(folder / "hooks")) if not path.endswith(".sample")]
+        return list(dict.fromkeys(found))
+
+    def is_live(self, path: Path, mode: int) -> bool:
+        """Return whether one of the paths may start programs, or lead git out of reach, as it is now."""
+        if path.name in (".git", "commondir"):
+            return path in self.strays
+        runs = not stat.S_ISDIR(mode) and bool(mode & 0o111)  # a link has all of these bits
+        return runs or (path.name in SETTINGS and path.parent in self.folders)
+
+
+class Nested:
+    """The nested repositories of a repository, found without git.
+
+    Args:
+        top: the folder of the repository.
+        git: its git folders; one of a nested repository lies there or in the folder.
+    """
+
+    def __init__(self, top: Path, *git: Path) -> None:
+        self._top = top
+        self._git = git
+        self._links: dict[Path, tuple[tuple[int, ...], list[bytes]]] = {}
+
+    def is_known(self) -> bool:
+        """Return whether the repository's index has been read."""
+        index = self._git[0] / "index"
+        return self._links.get(index, ((),))[0] == _state(index)
+
+    def find(self, paths: Iterable[bytes]) -> Inner:
+        """Return git's folders of the repositories at paths and in the index, theirs included; blocks."""
+        found: dict[Path, Path] = {}
+        strays: set[Path] = set()
+        links = self._in_index(self._git[0] / "index")
+        queue = deque(self._top / os.fsdecode(path.rstrip(b"/")) for path in (*paths, *links))
+        seen: set[Path] = set()
+        while queue and len(seen) < _REPOSITORIES:
+            folder = queue.popleft()
+            if folder in seen or not os.path.lexists(folder / ".git") or folder.resolve() != folder:
+                continue
+            seen.add(folder)
+            git_dir = common = folder / ".git"
+            if not is_folder(str(git_dir)):
+                git_dir = common = _lead(git_dir, b"gitdir: ")
+            leader = folder / ".git"
+            if git_dir is not None and os.path.lexists(git_dir / "commondir"):
+                leader, common = git_dir / "commondir", _lead(git_dir / "commondir")
+            if git_dir is None or common is None or not self._reaches(git_dir) or not self._reaches(common):
+                strays.add(folder / ".git" if git_dir is None or not self._reaches(git_dir) else leader)
+                continue
+            found |= {each: folder for each in (git_dir, common) if each not in self._git}
+            queue.extend(folder / os.fsdecode(path) for path in self._in_index(git_dir / "index"))
+        return Inner(found, frozenset(strays))
+
+    def _reaches(self, folder: Path) -> bool:
+        return any(folder.is_relative_to(place) for place in (self._top, *self._git))
+
+    def _in_index(self, index: Path) -> list[bytes]:
+        """Return the paths in an index that git takes for nested repositories; of a changed index anew."""
+        state = _state(index)
+        if state != self._links.get(index, ((),))[0]:
+            self._links[index] = state, _gitlinks(index)
+        return self._links[index][1]
+
+
+def _state(path: Path) -> tuple[int, ...]:
+    with suppress(OSError):
+        there = path.lstat()
+        return there.st_ino, there.st_size, there.st_mtime_ns, there.st_ctime_ns
+    return (0,)
+
+
+def _lead(path: Path, prefix: bytes = b"") -> Path | None:
+    """Return the folder that a file of git's names; None for a link, and for more than one name."""
+    with suppress(OSError, ValueError):
+        text = read_regular(path, _LEAD_READ).rstrip(b"\r\n")
+        if text.startswith(prefix) and not {*b"\r\n"} & {*text}:
+            return Path(os.path.realpath(path.parent / os.fsdecode(text.removeprefix(prefix))))
+    return None
+
+
+def _gitlinks(index: Path) -> list[bytes]:
+    """Return the nested repositories in an index, and in those that share its entries; never waits."""
+    found: list[bytes] = []
+    for path in (index, *index.parent.glob("sharedindex.*")):
+        with suppress(OSError):
+            content = read_regular(path, _INDEX_READ)
+            if _GITLINK in content:
+                for width in (20, 32):  # bytes of an id
+                    with suppress(struct.error, ValueError, IndexError):
+                        found += _gitlinks_in(content, width)
+                        break
+    return found
+
+
+_GITLINK = struct.pack(">L", 0o160000)
+
+
+def _gitlinks_in(content: bytes, width: int) -> list[bytes]:
+    """Return the paths of the entries with the mode of a nested repository, as gitformat-index describes them."""
+    _, version, count = struct.unpack_from(">4sLL", content)
+    found: list[bytes] = []
+    at, path = 12, b""
+    for _ in range(count):
+        (flags,) = struct.unpack_from(">H", content, at + 40 + width)
+        name = at + 42 + width + (2 if flags & 0x4000 else 0)
+        kept = 0
+        if version == 4:  # only the end of a path is there, after the number of bytes to remove from the one before
+            number = content[name] & 127
+            while content[name] & 128:
+                name += 1
+                number = ((number + 1) << 7) + (content[name] & 127)
+            kept, name = len(path) - number, name + 1
+        end = content.index(b"\0", name)
+        path = path[:kept] + content[name:end]
+        if min(len(path), 0xFFF) != flags & 0xFFF:
+            raise ValueError("ids have another width")
+        if content[at + 24 : at + 28] == _GITLINK:
+            found.append(path)
+        at = end + 1 if version == 4 else at + (end - at + 8) // 8 * 8
+    return found
