@@ -28,13 +28,13 @@ class MyExecutor(ProgramExecutor):
 
 import codecs
 import os
-from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import ClassVar, TypedDict
+from typing import ClassVar, TypedDict, Unpack
 
 import anyio
 
@@ -47,7 +47,7 @@ from ralph.executors.permissions import PermissionPolicy
 from ralph.executors.program_output import Event, JsonLines, Line, Oversized, Unreadable
 from ralph.prompt import Prompt
 from ralph.system.process import ByteStream, Running, spawn
-from ralph.system.sandbox import Confinement
+from ralph.system.sandbox import Confinement, Needs
 from ralph.types.output import Answered, Failed, Outcome, Output
 
 NO_KEY = "ralph-local-no-key"
@@ -177,30 +177,16 @@ class AgentExecutor(Executor):
         login = next(((name,) for name in self.logins if os.environ.get(name)), ()) if self.logs_in else ()
         return self.confinement.environment(login)
 
-    def confined(
-        self,
-        argv: Sequence[str],
-        workspace: Path,
-        *,
-        readable: Iterable[Path] = (),
-        writable: Iterable[Path] = (),
-        hosts: Iterable[str] = (),
-        read_only: bool = False,
-    ) -> list[str]:
+    def confined(self, argv: Sequence[str], workspace: Path, **needs: Unpack[Needs]) -> list[str]:
         """Return the command line that runs the agent's program within its bounds.
 
         As in `Executor`, and the sandbox also opens the agent's home, and the way to its model.
         """
         home = [self.home] if self.home else self.user_folders()
         model = [f"{address.host}:{address.port}"] if (address := self.endpoint_address) else self.hosts
-        return super().confined(
-            argv,
-            workspace,
-            readable=readable,
-            writable=[*home, *writable],
-            hosts=[*model, *hosts],
-            read_only=read_only,
-        )
+        needs["writable"] = [*home, *needs.get("writable", ())]
+        needs["hosts"] = [*model, *needs.get("hosts", ())]
+        return super().confined(argv, workspace, **needs)
 
     @property
     def endpoint_address(self) -> Address | None:

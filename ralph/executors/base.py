@@ -23,7 +23,7 @@ from functools import cached_property
 from pathlib import Path
 from time import monotonic
 from types import TracebackType
-from typing import Any, ClassVar, Literal, Self, get_args
+from typing import Any, ClassVar, Literal, Self, Unpack, get_args
 
 import anyio
 
@@ -31,7 +31,7 @@ from ralph.errors import UnconfinedError
 from ralph.executors.permissions import PermissionPolicy
 from ralph.prompt import Prompt
 from ralph.system.process import Finished, run
-from ralph.system.sandbox import Confinement
+from ralph.system.sandbox import Confinement, Needs
 from ralph.system.secrets import Redactor
 from ralph.types import evolve
 from ralph.types.output import Attempt, Failed, Message, Outcome, Output, TimedOut, Timeouts, ToolCall, Usage
@@ -339,36 +339,19 @@ class Executor:
         """Return what the agent's tools may do in a turn."""
         return self.permissions.for_reading() if turn.read_only else self.permissions
 
-    def confined(
-        self,
-        argv: Sequence[str],
-        workspace: Path,
-        *,
-        readable: Iterable[Path] = (),
-        writable: Iterable[Path] = (),
-        hosts: Iterable[str] = (),
-        read_only: bool = False,
-    ) -> list[str]:
+    def confined(self, argv: Sequence[str], workspace: Path, **needs: Unpack[Needs]) -> list[str]:
         """Return the command line that runs the agent's program within its bounds; unchanged without any.
 
         Args:
-            argv: the program and its arguments.
+            argv: the program and its arguments; the sandbox shows the program's folder.
             workspace: the folder that it runs in.
-            readable: what a sandbox has to open besides the workspace and the folder of the program.
-            writable: the same, for writing.
-            hosts: those that it has to reach, as in the setting `sandbox.hosts`.
-            read_only: the sandbox must not let it write the workspace, as is the case in the permission mode
-                "read-only".
+            needs: what a sandbox has to open besides (`readable`, `writable`, `hosts`), and `read_only`, with which the
+                workspace may not be written either, as in the permission mode "read-only".
         """
-        return self.confinement.command(
-            argv,
-            cwd=workspace,
-            agent=True,
-            readable=[*([Path(argv[0]).parent] if Path(argv[0]).is_absolute() else []), *readable],
-            writable=writable,
-            hosts=hosts,
-            read_only=read_only or self.permissions.mode == "read-only",
-        )
+        needs["read_only"] = needs.get("read_only", False) or self.permissions.mode == "read-only"
+        if Path(argv[0]).is_absolute():
+            needs["readable"] = [Path(argv[0]).parent, *needs.get("readable", ())]
+        return self.confinement.command(argv, cwd=workspace, agent=True, **needs)
 
     async def run_program(
         self, argv: Sequence[str], turn: Turn, *, stdin: bytes | str | None = None, hosts: Iterable[str] = ()

@@ -1,8 +1,8 @@
 """The options of bubblewrap: what a sandboxed program sees of this machine, and the hosts that it reaches.
 
-It sees the machine read-only. The home folder, the folders for temporary files and `/run` are its own and empty; every
-Unix socket elsewhere that a program listens at is covered. Git's settings in the workspace, with the programs that they
-can name, are read-only, although git itself can write.
+It sees the machine read-only, and no Unix socket there leads to a program: see `ralph.system.launch`. The home folder,
+the folders for temporary files and `/run` are its own and empty. Git's settings in the workspace, with the programs
+that they can name, are read-only, although git itself can write.
 """
 
 import atexit
@@ -10,19 +10,21 @@ import ipaddress
 import os
 import socket
 import tempfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 from ralph.errors import UsageError
 from ralph.system.files import home_folders, read_regular
-from ralph.system.launch import FILTER, HOSTS, Way
+from ralph.system.launch import FILTER, HOSTS, VIEW, Way
 
 BWRAP = "bwrap"
 APART = (
     *("--die-with-parent", "--new-session", "--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-uts"),
     *("--unshare-cgroup-try", "--cap-drop", "ALL", "--seccomp", str(FILTER)),
-    *("--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"),
+    *("--ro-bind", f"{VIEW}/", "/", "--dev", "/dev", "--proc", "/proc"),
+    *("--setenv", "GIT_DISCOVERY_ACROSS_FILESYSTEM", "1"),  # a workspace and the view of what is around it are two
 )
 _KERNEL = ("sys", "sysrq-trigger", "irq", "bus", "fs", "acpi", "mtrr", "scsi")
 """What of /proc the superuser could change the kernel's settings by, although it has no rights in the sandbox."""
@@ -92,11 +94,19 @@ def hidden() -> list[str]:
     places = _hidden_places()
     options = [part for place in places for part in ("--tmpfs", str(place))]
     kernel = [f"/proc/{name}" for name in _KERNEL if Path("/proc", name).exists()]
-    options += [part for place in kernel for part in ("--ro-bind", place, place)]
-    for path in _sockets():
-        if not any(path.is_relative_to(place) for place in (*places, Path("/dev"))):
-            options += ["--ro-bind", "/dev/null", str(path)]
-    return options
+    return options + [part for place in kernel for part in ("--ro-bind", place, place)]
+
+
+def covered() -> Iterator[str]:
+    """Yield the options that cover the present sockets, for a sandbox without views."""
+    places = (*_hidden_places(), Path("/dev"))
+    with suppress(OSError):
+        for line in Path("/proc/net/unix").read_text(encoding="utf-8", errors="surrogateescape").splitlines()[1:]:
+            name = line.split(maxsplit=7)[7] if line.count(" /") else ""
+            if name.startswith("/") and os.path.exists(name):  # noqa: PTH110 - False where we may not enter
+                path = Path(name).resolve()
+                if not any(path.is_relative_to(place) for place in places):
+                    yield from ("--ro-bind", "/dev/null", str(path))
 
 
 def _hidden_places() -> list[Path]:
@@ -105,23 +115,31 @@ def _hidden_places() -> list[Path]:
     return sorted({place.resolve() for place in places if place.is_dir()} - {Path("/")})
 
 
-def _sockets() -> Iterator[Path]:
-    """Yield the Unix sockets that programs have opened in folders that this user may enter."""
-    with suppress(OSError):
-        for line in Path("/proc/net/unix").read_text(encoding="utf-8", errors="surrogateescape").splitlines()[1:]:
-            path = line.split(maxsplit=7)[7] if line.count(" /") else ""
-            if path.startswith("/") and os.path.exists(path):  # noqa: PTH110 - False where we may not enter
-                yield Path(path).resolve()
+_STAGES = ("/dev/shm", "/mnt", "/media", "/srv")  # noqa: S108
+"""Folders where views can be mounted, since they exist on most machines and are seldom needed."""
 
 
-def surroundings(workspace: Path, folders: Sequence[Path]) -> Iterator[str]:
-    """Yield the options that show the repository around a workspace, without its sockets; `folders` are git's."""
+def views(folders: Iterable[Path], opened: Iterable[Path]) -> dict[str, Any]:
+    """Return what `ralph.system.launch` needs for views of folders and of the machine.
+
+    They are mounted where neither what is opened as it is, nor anything around it or below, can be.
+    """
+    real = [place.expanduser().absolute() for place in opened]
+    places = [str(place) for place in (*_hidden_places(), Path("/proc"), Path("/dev"))]
+    free = (
+        stage
+        for stage in _STAGES
+        if Path(stage).is_dir()
+        and not any(place.is_relative_to(stage) or Path(stage).is_relative_to(place) for place in real)
+    )
+    return {"stage": next(free, ""), "folders": ["/", *map(str, folders)], "hidden": places}
+
+
+def surroundings(workspace: Path, folders: Sequence[Path]) -> Iterator[Path]:
+    """Yield the repository around a workspace, if it is hidden; `folders` are git's."""
     top = repository_around(workspace) if folders else None
     if top and any(top.is_relative_to(place) for place in _hidden_places()):
-        yield from ("--ro-bind", str(top), str(top))
-        for path in _sockets():
-            if path.is_relative_to(top) and not path.is_relative_to(workspace):
-                yield from ("--ro-bind", "/dev/null", str(path))
+        yield top
 
 
 def repository_around(workspace: Path) -> Path | None:
@@ -142,10 +160,10 @@ def programs() -> Iterator[Path]:
             yield folder
 
 
-def bound(option: str, places: Iterable[Path]) -> Iterator[str]:
-    """Yield the options that open places, which may begin with `~`."""
+def bound(option: str, places: Iterable[Path], seen: Collection[Path] = ()) -> Iterator[str]:
+    """Yield the options that open places, which may begin with `~`; of those in `seen`, a view."""
     for place in dict.fromkeys(place.expanduser().absolute() for place in places):
-        yield from (option, str(place), str(place))
+        yield from (option, f"{VIEW if place in seen else ''}{place}", str(place))
 
 
 def own_hosts() -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""The last step before a confined program: a script that limits itself, opens a relay, and becomes the program.
+"""The last step before a confined program: a script that limits itself, prepares its surroundings, and becomes it.
 
 `Confinement.command` puts it in front of a command line. It imports nothing but the standard library, because it runs
 as `python -I -S launch.py PLAN PROGRAM …`, whoever starts it. Its process becomes the program, so that signals, the
@@ -7,12 +7,16 @@ the program never runs.
 
 The relay is a second process, outside: it holds the listening sockets that were opened in the sandbox's own network,
 and connects each to the one address that it stands for. It ends with the program.
+
+In a view of a folder, no Unix socket leads to a program, whenever it appears: a view is an overlay, where a socket has
+another inode than the one by which the kernel finds the program. Where there can be no views, Unix sockets are refused.
 """
 
 import ctypes
 import fcntl
 import json
 import os
+import re
 import resource
 import signal
 import socket
@@ -20,7 +24,7 @@ import struct
 import sys
 import threading
 from base64 import b64decode, b64encode
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -31,7 +35,13 @@ FILTER, HOSTS = 200, 201
 FAILED = 125
 """The exit status if the plan cannot be kept."""
 
-_NEW_USER, _NEW_NET = 0x10000000, 0x40000000
+_LIBC = ctypes.CDLL(None, use_errno=True)
+
+VIEW = "view:"
+"""Stands before a folder, in the options of bubblewrap, for the view of it."""
+
+_NEW_USER, _NEW_NET, _NEW_MOUNTS = 0x10000000, 0x40000000, 0x20000
+_READ_ONLY, _BIND, _RECURSIVE, _SLAVE, _DETACH = 0x1, 0x1000, 0x4000, 0x80000, 0x2
 _DEATH_SIGNAL = 1
 _GET_FLAGS, _SET_FLAGS, _SET_ADDRESS, _UP = 0x8913, 0x8914, 0x8916, 0x1
 _PROXIES = {"http_proxy", "https_proxy", "all_proxy", "no_proxy"}
@@ -40,10 +50,7 @@ _PROXIES = {"http_proxy", "https_proxy", "all_proxy", "no_proxy"}
 _MOST = 256
 """Connections at a time."""
 
-_FILES = {
-    "memory": ("memory.max", "memory.limit_in_bytes"),
-    "pids": ("pids.max", "pids.max"),
-}
+_FILES = {"memory": ("memory.max", "memory.limit_in_bytes"), "pids": ("pids.max", "pids.max")}
 """Where cgroups of version 2 and of version 1 take a limit."""
 
 Way = tuple[str, int, str, int]
@@ -54,23 +61,35 @@ def main(plan: dict[str, Any], argv: Sequence[str]) -> None:
     """Keep the plan and become the program; return only if that fails, with the reason raised."""
     limits: dict[str, int] = plan.get("limits", {})
     ways: list[Way] | None = plan.get("ways")
+    views: dict[str, Any] | None = plan.get("views")
     hand_over = _relay() if ways else None
     own = Path("/proc/self/cgroup")
     shared = {name: limits[name] for name in _FILES if name in limits}
     kept = enter_cgroups(shared, own.read_text(encoding="utf-8")) if shared and own.exists() else set[str]()
+    alone = views is not None or ways is not None
+    try:
+        if alone:
+            _leave(_NEW_USER, _NEW_NET * (ways is not None), _NEW_MOUNTS * (views is not None))
+    except OSError:
+        if ways is not None:
+            raise
+        views, alone = None, False
     if ways is not None:
-        _leave_network()
+        _start_loopback()
         for number, address in enumerate({way[0] for way in ways if not way[0].startswith(("127.", "::"))}):
             _add_address(f"lo:{number}", address)
     if hand_over:
         for name in [name for name in os.environ if name.lower() in _PROXIES]:
             del os.environ[name]
         hand_over([(_listener(inner, port), outer, to) for inner, port, outer, to in ways or ()])
-    _set_limits({name: value for name, value in limits.items() if name not in kept}, alone=ways is not None)
-    for number, name in ((FILTER, "filter"), (HOSTS, "hosts")):
+    seen = _views(**views) if views else {}
+    _set_limits({name: value for name, value in limits.items() if name not in kept}, alone=alone)
+    for number, name in ((FILTER, "filter" if seen else "strict"), (HOSTS, "hosts")):
         if name in plan:
             _give(number, b64decode(plan[name]))
-    os.execvp(argv[0], list(argv))  # noqa: S606 - there is no text for a shell
+    options = argv.index("--") if "views" in plan else 0
+    argv = [*(seen.get(part, part.removeprefix(VIEW)) for part in argv[:options]), *argv[options:]]
+    os.execvp(argv[0], argv)  # noqa: S606 - there is no text for a shell
 
 
 def enter_cgroups(limits: dict[str, int], own: str, root: str = "/sys/fs/cgroup") -> set[str]:
@@ -134,13 +153,16 @@ def _own_tasks() -> int:
     return found
 
 
-def _leave_network() -> None:
-    """Enter a network that has nothing but a loopback interface of its own."""
+def _leave(*namespaces: int) -> None:
+    """Enter namespaces of its own, as the same user."""
     user, group = os.getuid(), os.getgid()
-    if ctypes.CDLL(None, use_errno=True).unshare(_NEW_USER | _NEW_NET):
-        raise OSError(f"a network of its own is not allowed: {os.strerror(ctypes.get_errno())}")
+    if _LIBC.unshare(sum(namespaces)):
+        raise OSError(f"a namespace of its own is not allowed: {os.strerror(ctypes.get_errno())}")
     for name, text in (("setgroups", "deny"), ("uid_map", f"{user} {user} 1"), ("gid_map", f"{group} {group} 1")):
         Path(f"/proc/self/{name}").write_text(text, encoding="ascii")
+
+
+def _start_loopback() -> None:
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as control:
         request = struct.pack("16sh14x", b"lo", 0)
         (flags,) = struct.unpack_from("h", fcntl.ioctl(control, _GET_FLAGS, request), 16)
@@ -157,6 +179,57 @@ def _add_address(name: str, address: str) -> None:
 def _listener(address: str, port: int) -> socket.socket:
     family = socket.AF_INET6 if ":" in address else socket.AF_INET
     return socket.create_server((address, port), family=family, backlog=_MOST)
+
+
+def _views(stage: str, folders: Sequence[str], hidden: Collection[str]) -> dict[str, str]:
+    """Mount a view of each folder below `stage`; return their places by name, or nothing if the kernel refuses.
+
+    The hidden folders are empty in a view of a folder around them.
+    """
+    lines = Path("/proc/self/mountinfo").read_bytes().decode(errors="surrogateescape").splitlines()
+    mounts = [re.sub(r"\\([0-7]{3})", lambda code: chr(int(code[1], 8)), line.split()[4]) for line in lines]
+    above = {str(parent) for mount in mounts for parent in Path(mount).parents}
+    places = {folder: f"{stage}/{number}" for number, folder in enumerate(folders) if Path(folder).is_dir()}
+    option = f"lowerdir={stage}/empty:"
+    try:
+        _mount("none", "/", "", _RECURSIVE | _SLAVE)
+        _mount("tmpfs", stage, "tmpfs")
+        Path(stage, "empty").mkdir()
+        for folder, place in places.items():
+            source = os.path.realpath(folder)
+            _show(source, place, option, above, {*hidden} - {source})
+    except OSError:
+        _LIBC.umount2(os.fsencode(stage), _DETACH)
+        return {}
+    return {f"{VIEW}{folder}": place for folder, place in places.items()}
+
+
+def _show(source: str, place: str, option: str, above: Collection[str], hidden: Collection[str]) -> None:
+    """Mount an overlay of a folder; put one with mounts below it together from its parts, as the kernel wants it."""
+    if Path(source).is_symlink():
+        Path(place).symlink_to(os.readlink(source))  # noqa: PTH115
+    elif Path(source).is_file():
+        Path(place).touch()
+        _mount(source, place, "", _BIND)
+    elif Path(source).is_dir():
+        Path(place).mkdir()
+        if source == "/sys":
+            _mount(source, place, "", _BIND | _RECURSIVE)
+        elif source in above and source not in hidden:
+            for name in os.listdir(source) if os.access(source, os.R_OK | os.X_OK) else ():  # noqa: PTH208
+                _show(os.path.join(source, name), f"{place}/{name}", option, above, hidden)  # noqa: PTH118
+        elif source not in hidden:
+            try:
+                _mount("overlay", place, "overlay", _READ_ONLY, option + re.sub(r"([\\:,])", r"\\\1", source))
+            except OSError:
+                if os.access(source, os.R_OK) and not Path(source).is_mount():
+                    raise
+
+
+def _mount(source: str, place: str, kind: str, flags: int = 0, options: str = "") -> None:
+    texts = map(os.fsencode, (source, place, kind))
+    if _LIBC.mount(*texts, ctypes.c_ulong(flags), os.fsencode(options)):
+        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()), place)
 
 
 def _relay() -> Callable[[list[tuple[socket.socket, str, int]]], None]:

@@ -18,7 +18,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypedDict, Unpack
 
 from pydantic import AfterValidator, BaseModel, Field, field_validator
 
@@ -169,6 +169,22 @@ class Sandbox(BaseModel, frozen=True, extra="forbid", defer_build=True):
         return {name: value for name, value in limits.items() if value is not None}
 
 
+class Needs(TypedDict, total=False):
+    """What one program needs of the sandbox besides the settings' paths and hosts.
+
+    Attributes:
+        readable: files and folders to read; no Unix socket in such a folder can be reached.
+        writable: files and folders to write.
+        hosts: those to reach, as in the setting `sandbox.hosts`.
+        read_only: not even the workspace may be written.
+    """
+
+    readable: Iterable[Path]
+    writable: Iterable[Path]
+    hosts: Iterable[str]
+    read_only: bool
+
+
 _TRIED = 20.0
 """Seconds that the sandbox has for a program that does nothing."""
 
@@ -197,27 +213,14 @@ class Confinement:
         """Return the variables for a program; `needed` names those that it cannot do without."""
         return self.variables.of(os.environ, needed)
 
-    def command(
-        self,
-        argv: Sequence[str],
-        *,
-        cwd: Path,
-        agent: bool = False,
-        readable: Iterable[Path] = (),
-        writable: Iterable[Path] = (),
-        hosts: Iterable[str] = (),
-        read_only: bool = False,
-    ) -> list[str]:
+    def command(self, argv: Sequence[str], *, cwd: Path, agent: bool = False, **needs: Unpack[Needs]) -> list[str]:
         """Return the command line that starts a program within its bounds; unchanged without any.
 
         Args:
             argv: the program and its arguments.
             cwd: the folder that it runs in and may write, unless `workspace` is set.
             agent: it is the agent, and not a verifier, which matters for the network and the limits.
-            readable: what this program needs to read besides the settings' paths.
-            writable: what it needs to write besides them.
-            hosts: what it needs to reach besides the settings' hosts.
-            read_only: not even the workspace may be written.
+            needs: see `Needs`.
         """
         box = self.sandbox
         plan: dict[str, Any] = {"limits": box.limits} if agent and box.limits else {}
@@ -227,25 +230,32 @@ class Confinement:
         from ralph.system.seccomp import seccomp_filter
 
         plan["filter"] = b64encode(seccomp_filter()).decode()
+        plan["strict"] = b64encode(seccomp_filter(unix=False)).decode()
         workspace = self.workspace or cwd
-        ways, names = bubblewrap.ways_to([*box.hosts, *hosts]) if box.network == "hosts" else ([], "")
+        ways, names = bubblewrap.ways_to([*box.hosts, *needs.get("hosts", ())]) if box.network == "hosts" else ([], "")
         if ways:
             plan["ways"] = ways
         if names:
             plan["hosts"] = b64encode(names.encode()).decode()
         connected = ways or box.network == "all" or (agent and box.network == "agent")
+        read_only, writable = needs.get("read_only", False), [*box.writable, *needs.get("writable", ())]
         place = "--ro-bind" if read_only else "--bind"
         folders = (place, str(workspace), str(workspace))
+        shown = [*bubblewrap.programs(), *bubblewrap.surroundings(workspace, self.folders)]
+        shown += needs.get("readable", ())
+        opened = [*box.readable, *writable, *self.folders, workspace]
+        seen = [each for each in dict.fromkeys(each.absolute() for each in shown) if each.is_dir()]
+        plan["views"] = bubblewrap.views(seen, opened)
         return _launched(
             plan,
             [
                 *(find_program(bubblewrap.BWRAP) or bubblewrap.BWRAP, *bubblewrap.APART),
                 *(() if connected else ("--unshare-net",)),
                 *bubblewrap.hidden(),
-                *bubblewrap.surroundings(workspace, self.folders),
                 *(bubblewrap.own_hosts() if names else ()),
-                *bubblewrap.bound("--ro-bind-try", [*bubblewrap.programs(), *box.readable, *readable]),
-                *bubblewrap.bound("--bind-try", [*box.writable, *writable]),
+                *bubblewrap.bound("--ro-bind-try", shown, seen),
+                *bubblewrap.bound("--ro-bind-try", box.readable),
+                *bubblewrap.bound("--bind-try", writable),
                 *bubblewrap.bound(f"{place}-try", self.folders),
                 *folders,
                 *(() if read_only else bubblewrap.git_bounds(workspace, self.folders)),

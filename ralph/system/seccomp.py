@@ -37,7 +37,8 @@ _IOCTL, _SOCKET = (16, 29), (41, 198)
 _TERMINAL_INPUT = (0x5412, 0x541C)
 """TIOCSTI and TIOCLINUX, which type into a terminal."""
 
-_FAMILIES = (1, 2, 10, 16)
+_UNIX = 1
+_FAMILIES = (_UNIX, 2, 10, 16)
 """AF_UNIX, AF_INET, AF_INET6 and AF_NETLINK. AF_VSOCK, for one, reaches a virtual machine's host past any namespace."""
 
 _LOAD, _EQUAL, _AT_LEAST, _RETURN = 0x20, 0x15, 0x35, 0x06
@@ -49,8 +50,11 @@ _Step = tuple[int, int, int, int]
 """An instruction: its code, how many follow that it skips if true and if false, and its value."""
 
 
-def seccomp_filter(machine: str = "") -> bytes:
-    """Return the filter for a machine's architecture, by default this one's; empty if there is none for it."""
+def seccomp_filter(machine: str = "", *, unix: bool = True) -> bytes:
+    """Return the filter for a machine's architecture, by default this one's; empty if there is none for it.
+
+    Without `unix`, it refuses Unix sockets other than pairs.
+    """
     column = {"x86_64": 0, "aarch64": 1}.get(machine or platform.machine())
     if column is None:
         return b""
@@ -66,7 +70,7 @@ def seccomp_filter(machine: str = "") -> bytes:
         *_by_argument(
             _SOCKET[column],
             _FIRST,
-            [(family, _allowed()) for family in _FAMILIES],
+            [(family, _allowed()) for family in _FAMILIES if unix or family != _UNIX],
             _refused(errno.EAFNOSUPPORT),
         ),
         _allowed(),

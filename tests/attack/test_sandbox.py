@@ -32,7 +32,7 @@ from ralph.executors.copilot.cli import CopilotCLIExecutor
 from ralph.executors.copilot.sdk import CopilotSDKExecutor
 from ralph.executors.permissions import PermissionPolicy
 from ralph.prompt import Prompt
-from ralph.system import launch
+from ralph.system import bubblewrap, launch
 from ralph.system.process import run
 from ralph.system.sandbox import Confinement, Sandbox
 from ralph.testing import ModelServer, Say, Shell
@@ -415,6 +415,88 @@ async def test_git_works_in_the_sandbox(workspace: Path) -> None:
     assert (workspace / ".git" / "commondir").read_text() == ".\n"
     outside = await run(["git", "log", "--oneline"], cwd=workspace, timeout=20)
     assert outside.stdout == done.stdout
+
+
+LATER = """
+import json, socket, sys, time
+from pathlib import Path
+print("ready", flush=True)
+while not Path("go").exists():
+    time.sleep(0.02)
+left, right = socket.socketpair()
+left.send(b"paired")
+said = {"pair": right.recv(9).decode()}
+for path in sys.argv[1:]:
+    for kind in (socket.SOCK_STREAM, socket.SOCK_DGRAM, socket.SOCK_SEQPACKET):
+        try:
+            socket.socket(socket.AF_UNIX, kind).connect(f"{path}.{int(kind)}")
+            said[f"{path}.{int(kind)}"] = "reached"
+        except OSError as error:
+            said[f"{path}.{int(kind)}"] = type(error).__name__
+print(json.dumps(said))
+"""
+
+
+@pytest.mark.parametrize("views", [True, False], ids=["views", "no views possible"])
+def test_a_socket_that_appears_later_leads_nowhere(
+    workspace: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, views: bool
+) -> None:
+    """Everywhere that is shown: in the machine's folders, in one of PATH, in the repository around the workspace."""
+    if not views:
+        monkeypatch.setattr(bubblewrap, "_STAGES", ())
+    part = workspace / "part"
+    part.mkdir()
+    (tmp_path / "bin").mkdir()
+    monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}{os.pathsep}{os.environ['PATH']}")
+    machines = [Path(name) for name in ("/var/lib", "/usr/local", "/etc", "/opt", "/srv") if os.access(name, os.W_OK)]
+    paths = [folder / f"ralph-later-{os.getpid()}" for folder in (*machines, tmp_path / "bin", workspace)]
+    kinds = [socket.SOCK_STREAM, socket.SOCK_DGRAM, socket.SOCK_SEQPACKET]
+    within = Confinement(sandbox=Sandbox(kind="bwrap", network="all"), workspace=part, folders=git_folders(part))
+    reached: dict[str, dict[str, str]] = {}
+    for name, confinement in (("boxed", within), ("bare", Confinement())):
+        argv = [PYTHON, "-I", "-c", LATER, *map(str, paths)]
+        command = confinement.command(argv, cwd=part, readable=[Path(sys.base_prefix)])
+        with (
+            subprocess.Popen(command, cwd=part, stdout=subprocess.PIPE, text=True) as asking,
+            ExitStack() as stack,
+        ):
+            assert asking.stdout
+            assert asking.stdout.readline() == "ready\n"
+            for path in paths:
+                for kind in kinds:
+                    server = stack.enter_context(socket.socket(socket.AF_UNIX, kind))
+                    stack.callback(Path(f"{path}.{int(kind)}").unlink)
+                    server.bind(f"{path}.{int(kind)}")
+                    if kind != socket.SOCK_DGRAM:
+                        server.listen()
+            (part / "go").touch()
+            reached[name] = json.loads(asking.stdout.readline())
+            stack.callback((part / "go").unlink)
+    assert reached["bare"].pop("pair") == reached["boxed"].pop("pair") == "paired"
+    print(f"\n{len(reached['boxed'])} sockets in {len(paths)} folders")
+    assert set(reached["bare"].values()) == {"reached"}
+    assert set(reached["boxed"].values()) <= {"ConnectionRefusedError" if views else "OSError"}
+
+
+WORKING = """
+set -e
+for kind in fork spawn forkserver; do
+python3 -c "import multiprocessing; multiprocessing.get_context('$kind').Pool(2).map(abs, [1])"
+done
+python3 -c "import socket; s = socket.socket(1); s.bind('own'); s.listen(); socket.socket(1).connect('own')"
+git status --short > /dev/null
+node -e "require('child_process').fork('-e', ['0'], {execArgv: ['-e', 'process.send(1)']}).on('message', () => {})"
+echo all
+"""
+
+
+def test_programs_with_sockets_of_their_own_work(workspace: Path) -> None:
+    text = WORKING.replace("python3", PYTHON)
+    if not shutil.which("node"):
+        text = "\n".join(line for line in text.splitlines() if not line.startswith("node"))
+    command = confined(workspace).command(["/bin/sh", "-c", text], cwd=workspace, readable=[Path(sys.base_prefix)])
+    ran = subprocess.run(command, cwd=workspace, capture_output=True, text=True, timeout=60, check=False)
+    assert ran.stdout == "all\n", ran.stderr
 
 
 def test_a_terminal_cannot_be_typed_into(workspace: Path) -> None:

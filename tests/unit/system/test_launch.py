@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from ralph.system import launch
+from ralph.system import bubblewrap, launch
 from ralph.system.bubblewrap import guard, parse_host, ways_to
 from ralph.system.sandbox import Confinement, Sandbox
 from ralph.system.seccomp import seccomp_filter
@@ -151,3 +151,23 @@ async def test_no_sandbox_and_no_limits_leave_the_command_as_it_is(tmp_path: Pat
     assert limited.command(["true"], cwd=tmp_path) == ["true"], "the limits are the agent's"
     assert limited.command(["true"], cwd=tmp_path, agent=True)[-1:] == ["true"]
     assert limited.command(["no-such-program"], cwd=tmp_path, agent=True) == ["no-such-program"]
+
+
+@pytest.mark.parametrize("machine", ["x86_64", "aarch64"])
+def test_without_views_the_filter_refuses_unix_sockets_but_no_pairs(machine: str) -> None:
+    architecture, number, pair = {"x86_64": (0xC000003E, 41, 53), "aarch64": (0xC00000B7, 198, 199)}[machine]
+    program = seccomp_filter(machine, unix=False)
+    assert decided(program, architecture, number, socket.AF_UNIX) == REFUSED | errno.EAFNOSUPPORT
+    assert decided(program, architecture, number, socket.AF_INET) == ALLOWED
+    assert decided(program, architecture, pair, socket.AF_UNIX) == ALLOWED
+    assert decided(seccomp_filter(machine), architecture, number, socket.AF_UNIX) == ALLOWED
+
+
+def test_views_are_mounted_beside_what_is_opened(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    for name in ("a", "b", "c"):
+        (tmp_path / name / "inner").mkdir(parents=True)
+    monkeypatch.setattr(bubblewrap, "_STAGES", [str(tmp_path / name) for name in ("none", "a", "b", "c")])
+    around, below = tmp_path / "a", tmp_path / "b/inner"
+    assert bubblewrap.views([around], [around, below])["stage"] == str(tmp_path / "c")
+    assert bubblewrap.views([around], [])["folders"] == ["/", str(around)]
+    assert bubblewrap.views([], [tmp_path])["stage"] == ""
