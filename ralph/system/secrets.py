@@ -1,8 +1,9 @@
 """Masking of secrets in text, in one piece or as it streams.
 
-A `Redactor` masks the values that it is given, tokens of a known shape, values that are assigned to secret names,
-credentials of an Authorization header, passwords within addresses, and private keys. The shapes are Ralph's own and
-those of gitleaks (`gitleaks.json`, MIT licence, converted by `.ci/gitleaks.py`).
+A `Redactor` masks the values that it is given, tokens of a known shape, values of secret names (in settings, flags,
+markup, SQL), passwords in commands that take one, credentials of an Authorization header, cookies, passwords within
+addresses, and private keys. The shapes are Ralph's own and those of gitleaks (`gitleaks.json`, MIT licence, converted
+by `.ci/gitleaks.py`).
 
 What is not seen (escape sequences, control and zero-width characters) is removed first: it would break a secret in two
 that a terminal shows whole.
@@ -13,6 +14,7 @@ still become part of a secret: in prose the current word, after a secret name a 
 
 import json
 import re
+from base64 import b64decode
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from operator import attrgetter, itemgetter
@@ -32,137 +34,115 @@ _PIECE = 100_000
 _SHORTEST = 6
 """A shorter value is not masked: it would eat the text."""
 
-_CONTEXT = 12
-"""Characters before a text that its first secret is recognised by: the longest look behind has ten."""
+_CONTEXT = 48
+"""Characters before a text that its first secret is recognised by: the name of a flag."""
 
-_OPEN = 320
-"""How many characters an assignment takes at most, from its name to the end of a quoted value."""
+_COMMAND = 300
+"""The same from the beginning of a command, which may name its password late."""
+
+_OPEN = 2_000
+"""How many characters an assignment takes at most, from its name to the end of its value."""
 
 _REACH = 1_100
 """How many characters tell at most whether a secret begins here."""
 
-# Every alternative begins with one of `_BEGINNINGS` and needs a bounded number of characters to be recognised; what
-# follows in the same alphabet belongs to the secret, however long. All but `before` and `pem` are one run of visible
-# ASCII.
+# Every alternative begins with a hint of `shapes.json` and needs a bounded number of characters to be recognised; what
+# follows in the same alphabet belongs to the secret, however long. All but `before`, `cookie` and `pem` are one run of
+# visible ASCII.
 _SHAPES = pattern(
     r"""
-      (?P<key> gh[pousr]_[A-Za-z0-9]{20} | github_pat_[A-Za-z0-9_]{20}
-             | sk-(?<![A-Za-z0-9]sk-)(?:(?:ant|proj|svcacct|admin|or|lf)-[A-Za-z0-9_-]{16} | [A-Za-z0-9]{20})
-             | A(?:KIA|SIA)(?<![A-Z0-9]....)[A-Z0-9]{16} | xox[abeoprs]-[A-Za-z0-9-]{10} | xapp-[A-Za-z0-9-]{10}
-             | AIza[A-Za-z0-9_-]{35} | gl(?:pat|ptt|dt|rt|cbt|soat)-[A-Za-z0-9_-]{20} | hf_[A-Za-z0-9]{30}
-             | npm_[A-Za-z0-9]{30} | pypi-[A-Za-z0-9_-]{50} | [sr]k_(?:live|test)_[A-Za-z0-9]{20}
-             | dckr_pat_[A-Za-z0-9_-]{20} | do[opr]_v1_[a-f0-9]{40} | shp(?:at|ca|pa|ss)_[a-fA-F0-9]{32}
-             | sntrys_[A-Za-z0-9_-]{20} | NR(?:AK|II|JS)-[A-Za-z0-9-]{19}
-             | (?<![A-Za-z0-9])SK[0-9a-f]{32}(?![A-Za-z0-9])
-             | (?<![A-Za-z0-9_])(?: (?:gsk|sbp|napi|whsec|rnd|r8|fw)_[A-Za-z0-9]{20} | (?:xai|csk)-[A-Za-z0-9]{20}
-               | pcsk_[A-Za-z0-9_]{30} | figd_[A-Za-z0-9_-]{30} | nvapi-[A-Za-z0-9_-]{30}
-               | tvly-(?:[a-z]{3,4}-)?[A-Za-z0-9]{20} | lsv2_(?:pt|sk)_[a-f0-9]{32} | sb_secret_[A-Za-z0-9_-]{20}
-               | GOCSPX-[A-Za-z0-9_-]{20} | CFPAT-[A-Za-z0-9_-]{40} | ATBB[A-Za-z0-9]{28} | ATATT3[A-Za-z0-9_=-]{40} )
-             ) [A-Za-z0-9_=-]*
-    | (?P<token> eyJ(?<![A-Za-z0-9]eyJ)[A-Za-z0-9_-]{8,500}\.eyJ[A-Za-z0-9_-]{8} | ya29\.[A-Za-z0-9_-]{20}
-             | SG\.[A-Za-z0-9_-]{16,40}\.[A-Za-z0-9_-]{16} | hv[sbr]\.[A-Za-z0-9_-]{20}
-             | [sp]k\.eyJ[A-Za-z0-9_-]{20} | 1//0[A-Za-z0-9_-]{30} ) [A-Za-z0-9_.-]*
-    | (?P<before> [Bb]earer[ \t]{1,4} | [Aa]uthorization:[ \t]{1,4}[Bb]asic[ \t]{1,4} )
+      (?P<before> [Bb]earer[ \t]{1,4} )
       (?: [A-Za-z0-9._~+/-]{16} | (?=[A-Za-z._~+/-]{0,15}[0-9])[A-Za-z0-9._~+/-]{8} ) [A-Za-z0-9._~+/=-]*
-    | (?P<address> ://[!-.0-9;-?A-~]{0,256}: ) [!-.0-?A-~]{1,256}(?=@)
+    | (?P<cookie> ookie["']?:[ \t]{0,4}["']? ) [A-Za-z0-9_.-]{1,64}=(?!value\b)[!#%&(-+.-:=?-Z\]_a-z|~-]{3}[^\r\n"'`\\]*
+    | (?P<address> ://[!-.0-9;-?A-~]{0,256}: )
+      (?: [!-.0-?A-~] | @(?=[!#-&(-+.0-?A-~-]{1,80}@) ){1,256}(?=@)
+    | (?P<login> :// ) (?=[A-Za-z_-]{0,40}[0-9])[A-Za-z0-9_-]{20,256}(?=@)
     | (?P<hook> (?:hooks\.slack\.com/(?:services|workflows|triggers)|discord(?:app)?\.com/api/webhooks/[0-9]{5,25})/ )
       [A-Za-z0-9/_-]{20,200}
-    | (?P<pem> -----BEGIN[ ][A-Z0-9 ]{0,40}PRIVATE[ ]KEY(?:[ ]BLOCK)?----- )
+    | (?P<pem> -----BEGIN[ ](?:[A-Z0-9 ]{0,40}PRIVATE[ ]KEY(?:[ ]BLOCK)?|OpenVPN[ ]Static[ ]key[ ]V1)-----
+             | ----[ ]BEGIN[ ][A-Z0-9 ]{0,40}PRIVATE[ ]KEY[ ]---- | Private-Lines:[ ][0-9]{1,4}(?=\s) )
     """,
     re.VERBOSE,
 )
 
-_BEGINNINGS = (
-    *("ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "sk-", "AKIA", "ASIA", "xox", "xapp-", "AIza", "eyJ"),
-    *("glpat-", "glptt-", "gldt-", "glrt-", "glcbt-", "glsoat-", "hf_", "npm_", "pypi-", "sk_live_", "sk_test_"),
-    *("rk_live_", "rk_test_", "dckr_pat_", "doo_v1_", "dop_v1_", "dor_v1_", "shpat_", "shpca_", "shppa_", "shpss_"),
-    *("sntrys_", "ya29.", "SG.", "gsk_", "sbp_", "napi_", "whsec_", "rnd_", "r8_", "fw_", "xai-", "csk-", "pcsk_"),
-    *("figd_", "nvapi-", "tvly-", "lsv2_", "sb_secret_", "GOCSPX-", "CFPAT-", "ATBB", "ATATT3", "hvs.", "hvb.", "hvr."),
-    *(
-        "NRAK-",
-        "NRII-",
-        "NRJS-",
-        "SK",
-        "sk.eyJ",
-        "pk.eyJ",
-        "1//0",
-        "hooks.slack.com/",
-        "discord.com/api/",
-        "discordapp.com/api/",
-    ),
-    *("Bearer", "bearer", "Authorization:", "authorization:", "://", "-----BEGIN"),
-)
-
-_INNER = {
-    ":AA": pattern(r"\b[0-9]{8,10}:AA[A-Za-z0-9_-]{33}"),
-    "-us": pattern(r"\b[0-9a-f]{32}-us[0-9]{1,2}\b"),
-    ".atlasv1.": pattern(r"\b[A-Za-z0-9]{14}\.atlasv1\.[A-Za-z0-9_=-]{60,70}"),
-    "Q~": pattern(r"(?<![A-Za-z0-9_~.-])[A-Za-z0-9_~.]{3}[0-9]Q~[A-Za-z0-9_~.-]{31,34}"),
-    "_mmk": pattern(r"\b[A-Za-z0-9]{6}_[A-Za-z0-9]{29}_mmk\b"),
-}
-"""Shapes that are known by what stands within them: of Telegram, Mailchimp, Terraform Cloud, Azure and MaxMind."""
 _BEFORE = 40
-"""How many characters of such a secret stand before its hint at most."""
+"""How many characters of a secret stand before a hint within it at most."""
 
-_NAMES = (
-    *("passw", "passphrase", "pwd", "secret", "token", "credential", "api_key", "api-key", "apikey", "_key", "-key"),
-    "_auth",
-)
-_NAME_HINTS = (
-    *{form for name in _NAMES for form in (name, name.upper(), name.title(), name.capitalize())},
-    *("ApiKey", "apiKey", "AccountKey", "AccessKey", "accessKey", "PrivateKey", "privateKey"),
-)
-# A value that is assigned to a secret name: `DB_PASSWORD=…`, `"password": "…"`, `_authToken=…`, `?token=…`.
+_NAME = r"""
+    (?P<name> (?i: passw(?:or)?d | passphrase | [_"'-]pass(?:in|out)?(?![a-z]) | (?:store|key)pass | pwd | secret
+                 | token | api[_-]?key | (?:account|access|private)key
+                 | (?:(?<=access)|(?<=account)|(?<=admin)|(?<=auth)|(?<=client)|(?<=deploy)|(?<=encryption)|(?<=jwt)
+                     |(?<=license)|(?<=master)|(?<=private)|(?<=service)|(?<=signing)|(?<=storage)) [_-]key
+                 | _auth(?:token)? | auth(?=\\?["']) | authorization | _pat(?![a-z]) | credential ) [\w-]{0,40} )
+"""
+# What stands between a secret name and its value: `DB_PASSWORD=…`, `"password": "…"`, `?token=…`, `<password>…`,
+# `--password …`, `PASSWORD '…'`, `name: DB_PASSWORD, value: …` (also on two lines), a block of lines in YAML.
 _ASSIGNED = pattern(
-    r"""
-    (?P<before>
-      (?P<name> (?i: passw(?:or)?d | passphrase | pwd | secret | token | api[_-]?key | (?:account|access|private)key
-                   | (?:(?<=access)|(?<=account)|(?<=admin)|(?<=auth)|(?<=client)|(?<=deploy)|(?<=encryption)|(?<=jwt)
-                       |(?<=license)|(?<=master)|(?<=private)|(?<=service)|(?<=signing)|(?<=storage)) [_-]key
-                   | _auth(?:token)? | credential ) [\w-]{0,40} )
-      \\?["'`]?\]? [ \t]{0,3} (?: => | := | [:=] ) [ \t]{0,3}
-    )
-    (?: (?P<quote>\\?["'`]) (?P<quoted>[^"'`\n\\]{6,200}) (?=\\?["'`])
-      | (?P<plain>[^\s"'`,;&|(){}\[\]<>\\=]{6,200}+={0,2}+) (?![(\[]) )
-    """,
+    rf"""{_NAME}
+    (?P<between> \\?["'`]?\]? [ \t]{{0,3}} (?: => | := | [:=] ) [ \t]{{0,3}} (?: [|>][+-]?[ ]?\n(?=[ \t]) )?
+      | (?P<pair> \\?["']?,?\s{{1,20}}\\?["']?value\\?["']?[ ]?[:=][ \t]{{0,3}} ) | > | \( | [ \t]{{1,3}} )
+    (?P<quote> (?: \\?["'`] )? ) (?: (?i:bearer|basic|token|api-?key) [ ]{{1,3}} )?""",
     re.VERBOSE,
 )
 _ASSIGNING = pattern(
-    r"""(?i:passw(?:or)?d|passphrase|pwd|secret|token|api[_-]?key|(?:account|access|private)key|[_-]key"""
-    r"""|_auth(?:token)?|credential)[\w-]{0,40}\\?["'`]?\]?[ \t]{0,3}(?:(?:=>?|:=?)[ \t]{0,3}"""
-    r"""(?:\\?["'`]?[^"'`\n\\]{0,200}\\?)?)?\Z"""
+    rf"""{_NAME}
+    (?: \\?["'`]?\]? [ \t]{{0,3}} (?: [:=] [=>]? [ \t]{{0,3}} (?: [|>][+-]?[ ]?\n? )? )? \\?
+      | \\?["']?,?\s{{0,20}}\\?["']?v?a?l?u?e?\\?["']?[ ]? (?: [:=][ \t]{{0,3}} )? \\? | [>(] \\? )? \Z""",
+    re.VERBOSE,
 )
+# Values by what opens them (nothing, a tag, a line's end, quotes, quotes within quotes); the parts a text may end with.
+_VALUES = {
+    "": (r"[^\s\"'`,;&|(){}\[\]<>\\=]{6,200}+={0,2}+(?![(\[])", r"[^\s\"'`,;&|(){}\[\]<>\\=]{0,200}={0,2}"),
+    ">": (r"[^<>\n]{6,200}(?=</)", r"[^<>\n]{0,200}<?"),
+    "\n": (
+        r"([ \t]{1,20})[^\s][^\n]{5,200}(?:\n\1[^\n]{1,200}){0,8}",
+        r"(?:([ \t]{1,20})[^\n]{0,200}(?:\n\1[^\n]{0,200}){0,8}(?:\n[ \t]{0,20})?)?",
+    ),
+    **{q: (rf"(?:[^{q}\\\n]|\\.){{6,200}}(?={q})", rf"(?:[^{q}\\\n]|\\.){{0,200}}\\?") for q in "\"'`"},
+    **{
+        rf"\{q}": (rf"(?:{inner}){{6,200}}(?=\\{q})", rf"(?:{inner}){{0,200}}\\{{0,3}}")
+        for q, inner in ((q, rf"[^{q}\\\n]|\\\\\\?.|\\[^{q}\\\n]") for q in "\"'`")
+    },
+}
+_VALUE = {opened: pattern(value) for opened, (value, _) in _VALUES.items()}
+_VALUE_PART = {opened: pattern(rf"(?:{part})\Z") for opened, (_, part) in _VALUES.items()}
+_DATA = pattern(r"(?:[;?&] ?|(?:\A|[\s\"'`(])-[\w-]{0,30})\Z")
+"""What stands before a name in addresses, connection strings and flags, and not in a program's source."""
 _OPERATOR = r"""[ \t\w.-]{0,20}[\s'"]{0,3}(?:=|>|:{1,3}=|\|\||:|=>|\?=|,)[`'"\s=]{0,5}"""
 _NAMING = pattern(r"""[\w.-]{2,60}[ \t\w.-]{0,20}[\s'"]{0,3}(?:[=>:|?,]{1,4}[`'"\s=]{0,5}[\w./+=:%-]{0,120})?\Z""")
 _NO_SECRET_NAME = pattern(
     r"(?i).*(?:file|path|dir|folder|name|type|kind|count|limits?|length|size|max|min|age|ttl|url|uri|id|ids|format|hash"
-    r"|policy|field|label|prefix|error|endpoint|source|usage|used|index|version|hint|tokens|budget|rate|per_\w+|window)"
+    r"|policy|field|label|prompt|message|prefix|error|endpoint|source|usage|used|index|version|hint|tokens|budget|rate"
+    r"|per_\w+|window)"
 )
 _PLACEHOLDER = pattern(
     r"(?i)[$<%*{\[(].*|x+|\.{3}.*|…+|(?:your|my|the|some|new|old|a|an|example|test|dummy|fake)[-_ ].*"
     r"|.*(?:\$\{|\{\{|<[a-z]).*"
     r"|(?:string|password|passwd|secret|token|none|null|true|false|undefined|required|optional|redacted|hidden|masked"
-    r"|bearer|basic|object|number|integer|boolean|default|unknown|invalid|missing|changed|expired|enabled|disabled)s?[.!?]?"
+    r"|bearer|basic|\w*pass|object|number|integer|boolean|default|unknown|invalid|missing|changed|expired|enabled"
+    r"|disabled)s?[.!?]?"
 )
 _WORDS = pattern(r"[A-Za-z]*[0-9]{0,4}(?:[-_.:/][A-Za-z]*[0-9]{0,4})*")
 """Names, versions and paths: words with a number behind."""
 _DIGIT, _LETTER = pattern(r"[0-9]"), pattern(r"[A-Za-z]")
-_STRONG = pattern(r"(?i)passw|passphrase|pwd|secret")
+_STRONG = pattern(r"(?i)[_\"'-]?(?:store|key)?pass|pwd|secret")
+_WORDLIKE = pattern(r"[A-Za-z./_:-]+[.,:;!?]?")
 
 _TAILS = {
     "key": pattern(r"[A-Za-z0-9_=-]*"),
     "token": pattern(r"[A-Za-z0-9_.-]*"),
     "before": pattern(r"[A-Za-z0-9._~+/=-]*"),
     "hook": pattern(r"[A-Za-z0-9/_-]*"),
-    "plain": pattern(r"[^\s\"'`,;&|(){}\[\]<>\\=]*={0,2}"),
+    "cookie": pattern(r"[^\r\n\"'`\\]*"),
+    "plain": pattern(r"[^\s\"'`,;&|(){}\[\]<>\\=]*"),
 }
 _UNFINISHED = pattern(
-    r"(?:-----BEGIN[A-Z0-9 ]{0,70}|(?:[Bb]earer|[Aa]uthorization:(?:[ \t]{1,4}[Bb]asic)?)[ \t]{0,4})\Z"
+    r"(?:-{4,5} ?(?:BEGIN[A-Za-z0-9 ]{0,70})?|Private-Lines: ?|(?:[Bb]earer|ookie[\"']?:)[ \t]{0,4})\Z"
 )
 _VISIBLE = "".join(map(chr, range(0x21, 0x7F)))
 
 _KEY_LENGTH = 8_000
-_KEY_END = pattern(r"-----END [A-Z0-9 ]{0,60}-----")
+_KEY_END = pattern(r"-----END [A-Za-z0-9 ]{0,60}-----|---- END [A-Z0-9 ]{0,60} ----|(?=Private-MAC:)")
 _KEY_LINES = pattern(r"(?:(?:\s|\\[nr])*(?:Proc-Type|DEK-Info):[^\n\\]{0,100})*(?:(?:\s|\\[nr])*[A-Za-z0-9+/=]{16,})*")
 
 _SECRET_PART = pattern(
@@ -187,11 +167,19 @@ class _Rule(NamedTuple):
 
 
 class _Rules(NamedTuple):
-    """The hints at secrets; by their position in `sought`, the rules to try there, or the shape around it."""
+    """The rules: those of gitleaks, and Ralph's own (`shapes.json`).
+
+    Attributes:
+        sought: the hints at secrets.
+        tried: by the position of their hint in `sought`, the rules to try there.
+        inner: in the same way, shapes that are known by what stands within them, such as Telegram's.
+        commands: passwords that are known by what stands before them: a program, a keyword. They are the group.
+    """
 
     sought: "AhoCorasick"
     tried: tuple[tuple[_Rule, ...], ...]
-    inner: tuple[re.Pattern[str] | None, ...]
+    inner: dict[int, re.Pattern[str]]
+    commands: dict[int, re.Pattern[str]]
 
     @classmethod
     @lru_cache(maxsize=1)
@@ -199,17 +187,25 @@ class _Rules(NamedTuple):
         """Read the rules; the patterns are compiled when they are first used."""
         from ahocorasick_rs import AhoCorasick, Implementation
 
-        data = json.loads(Path(__file__).with_name("gitleaks.json").read_text(encoding="utf-8"))
-        tried: dict[str, list[_Rule]] = {hint: [] for hint in (*_BEGINNINGS, *_NAME_HINTS, *_INNER)}
-        for each in data["shapes"]:
+        files = (Path(__file__).with_name(name) for name in ("shapes.json", "gitleaks.json"))
+        own, kept = (json.loads(file.read_text(encoding="utf-8")) for file in files)
+        names = {form for name in own["names"] for form in (name, name.upper(), name.title(), name.capitalize())}
+        hints = (*own["beginnings"], *names, *own["inner"], *own["commands"])
+        tried: dict[str, list[_Rule]] = {hint: [] for hint in hints}
+        for each in (*own["shapes"], *kept["shapes"]):
+            rule = _Rule(pattern(each["pattern"], re.ASCII), _TAILS[each.get("tail", "key")])
             for hint in each["hints"]:
-                tried.setdefault(hint, []).append(_Rule(pattern(each["pattern"], re.ASCII), _TAILS["key"]))
-        for each in data["named"]:
+                tried.setdefault(hint, []).append(rule)
+        for each in kept["named"]:
             source = f"(?i:{each['names']}){_OPERATOR}((?i:{'|'.join(each['values'])}))(?![A-Za-z0-9_-])"
             for hint in each["hints"]:
                 tried.setdefault(hint, []).append(_Rule(pattern(source, re.ASCII), None))
         sought = AhoCorasick(tuple(tried), store_patterns=False, implementation=Implementation.DFA)
-        return cls(sought, tuple(map(tuple, tried.values())), tuple(_INNER.get(hint) for hint in tried))
+        inner, commands = (
+            {at: pattern(own[kind][hint], re.ASCII) for at, hint in enumerate(tried) if hint in own[kind]}
+            for kind in ("inner", "commands")
+        )
+        return cls(sought, tuple(map(tuple, tried.values())), inner, commands)
 
 
 class Redactor:
@@ -270,6 +266,7 @@ class RedactedStream:
         self._context = 0
         self._text = ""
         self._from = 0  # what stands before is done with, and kept as context of what comes
+        self._commands: list[int] = []  # where they begin in the text
         self._tail: re.Pattern[str] | None = None
 
     def feed(self, chunk: str) -> str:
@@ -298,7 +295,11 @@ class RedactedStream:
         `opened` is where a given value begins that the text ends within.
         """
         text, position, pieces = self._text, self._from, list[str]()
+        if decided <= position and not (self._tail or final):
+            return ""
         if self._tail and (tail := self._tail.match(text, position)):
+            if opened < tail.end():
+                return ""
             position = tail.end()
         if position < len(text):
             self._tail = None
@@ -311,34 +312,40 @@ class RedactedStream:
             secret = _secret(text, start, value_end, rules, final=final)
             if secret is None:
                 continue
-            if (
-                secret.start == secret.end or secret.start <= opened < secret.end
-            ):  # what ends the secret is not here yet
-                decided = start
+            if secret.start == secret.end or secret.start <= opened < secret.end:
+                decided = start  # what ends the secret is not here yet
                 break
             pieces += text[position : secret.start], secret.shown
             position = secret.end
             self._tail = secret.tail if position == len(text) else None
         pieces.append(text[position:decided])
         position = max(position, decided)
-        context = max(position - _CONTEXT, 0)
+        command = next((at for at in self._commands if at > position - _COMMAND), position)
+        context = max(min(command, position - _CONTEXT), 0)
         self._text, self._from = text[context:], position - context
         return "".join(pieces)
 
     def _candidates(self, text: str) -> list[tuple[int, tuple[int, list[_Rule]]]]:
         """Return where secrets may begin, in order, with the end of the longest given value or 0, and the rules."""
-        found: dict[int, tuple[int, list[_Rule]]] = {}
+        found, given = dict[int, tuple[int, list[_Rule]]](), list[tuple[int, int]]()
+        self._commands = []
+        inner, commands = self._rules.inner, self._rules.commands
         for index, start, _ in self._rules.sought.find_matches_as_indexes(text, overlapping=True):
-            if inner := self._rules.inner[index]:
-                match = inner.search(text, max(start - _BEFORE, 0), start + 100)
-                if match and match.start() < start < match.end():
-                    found.setdefault(match.start(), (0, []))[1].append(_Rule(inner, None))
+            match = None
+            if command := commands.get(index):
+                self._commands.append(start)
+                match = command.match(text, start)
+            elif around := inner.get(index):
+                match = around.search(text, max(start - _BEFORE, 0), start + 100)
             else:
                 found.setdefault(start, (0, []))[1].extend(self._rules.tried[index])
+            if match and match.start() <= start < match.end():
+                given.append(match.span(match.lastindex or 0))
         if self._known:
-            for _, start, end in self._known.find_matches_as_indexes(text, overlapping=True):
-                value_end, rules = found.get(start, (0, []))
-                found[start] = max(value_end, end), rules
+            given += [(start, end) for _, start, end in self._known.find_matches_as_indexes(text, overlapping=True)]
+        for start, end in given:
+            value_end, rules = found.get(start, (0, []))
+            found[start] = max(value_end, end), rules
         return sorted(found.items(), key=itemgetter(0))
 
     def _decided(self) -> tuple[int, int]:
@@ -351,9 +358,9 @@ class RedactedStream:
         opened = len(text)
         for value in self._broken:
             start = max(self._from, len(text) - len(value) + 1)
-            while (start := text.find(value[0], start, decided)) >= 0:
+            while (start := text.find(value[0], start, opened)) >= 0:
                 if value.startswith(text[start:]):
-                    decided = opened = start
+                    decided, opened = min(decided, start), start
                 start += 1
         return decided, opened
 
@@ -364,11 +371,10 @@ def _secret(text: str, start: int, value_end: int, rules: Sequence[_Rule], *, fi
         return _Secret(start, start, "")
     found = [_Secret(start, value_end, MASK)] if value_end else []
     if shape := _SHAPES.match(text, start):
-        kind = shape.lastgroup or ""
-        if kind == "pem":
+        if shape["pem"]:
             return _Secret(start, _key_end(shape, final=final) or start, MASK)
-        before = shape[kind] if kind in {"before", "address", "hook"} else ""
-        found.append(_Secret(start, shape.end(), before + MASK, _TAILS.get(kind)))
+        kind = shape.lastgroup or ""
+        found.append(_Secret(start, shape.end(), shape[kind] + MASK, _TAILS.get(kind)))
     elif assigned := _assigned(text, start):
         found.append(assigned)
     found += [secret for rule in rules if (secret := _by_rule(rule, text, start))]
@@ -379,61 +385,84 @@ def _is_open(text: str, start: int, rules: Sequence[_Rule]) -> bool:
     """Return True if the text ends within what may become an assignment to the name that begins there."""
     if len(text) - start >= _OPEN:
         return False
-    return bool(_ASSIGNING.match(text, start) or (rules and _NAMING.match(text, start)))
+    if _ASSIGNING.match(text, start) or (rules and _NAMING.match(text, start)):
+        return True
+    match = _ASSIGNED.match(text, start)
+    return bool(match and _VALUE_PART[_opened(match)].match(text, match.end()))
 
 
 def _by_rule(rule: _Rule, text: str, start: int) -> _Secret | None:
     match = rule.found.match(text, start)
     if match is None:
         return None
-    group = 1 if match.lastindex else 0
-    end = match.end(group)
-    if rule.tail and (tail := rule.tail.match(text, match.end())):
-        end = tail.end()
-    return _Secret(start, end, text[start : match.start(group)] + MASK, rule.tail)
+    begin, end = match.span(1 if match.lastindex else 0)
+    tail = rule.tail.match(text, match.end()) if rule.tail else None
+    return _Secret(start, tail.end() if tail else end, text[start:begin] + MASK, rule.tail)
 
 
 def _assigned(text: str, start: int) -> _Secret | None:
-    """Return the value that is assigned to a secret name there, unless it is a placeholder or an expression."""
+    """Return the value of a secret name that begins there, unless it is a placeholder or an expression."""
     match = _ASSIGNED.match(text, start)
     if match is None or _NO_SECRET_NAME.fullmatch(match["name"].rstrip("_-")):
         return None
-    looks_secret = _looks_secret_in_quotes if match["quote"] else _looks_secret
-    if not looks_secret(match) or _PLACEHOLDER.fullmatch(match["quoted"] or match["plain"]):
+    opened = _opened(match)
+    value = _VALUE[opened].match(text, match.end())
+    first = value[0].strip().partition("\n")[0] if value else ""
+    if not value or _PLACEHOLDER.fullmatch(first) or not _looks_secret(match, first, opened):
         return None
-    if match["quote"]:
-        return _Secret(start, match.end(), match["before"] + match["quote"] + MASK)
-    tail = _TAILS["plain"]
-    rest = tail.match(text, match.end())
-    return _Secret(start, rest.end() if rest else match.end(), match["before"] + MASK, tail)
+    tail = None if opened else _TAILS["plain"]
+    rest = tail.match(text, value.end()) if tail else None
+    return _Secret(start, (rest or value).end(), match[0] + MASK, tail)
 
 
-def _looks_secret_in_quotes(match: re.Match[str]) -> bool:
-    """Return True for any word after the name of a password or secret, else for what is no word."""
-    value = match["quoted"]
-    if _STRONG.match(match["name"]) and " " not in value:
+def _opened(match: re.Match[str]) -> str:
+    """Return what opens a value, a key of `_VALUE`."""
+    return match["quote"] or (between if (between := match["between"][-1:]) in {">", "\n"} else "")
+
+
+def _looks_secret(match: re.Match[str], value: str, opened: str) -> bool:
+    """Return True for what no name in a program looks like, or where no program's source stands.
+
+    Behind the name of a password, words may be secret: in quotes, right behind a "=" with a number, in capitals, and
+    where data stands.
+    """
+    name, between = match["name"], "=" if match["pair"] else match["between"]
+    begin = match.start() + (name[0] in "_-")
+    strong, in_capitals = bool(_STRONG.match(name)), name.isupper()
+    is_data = bool(_DATA.search(match.string, max(begin - 40, 0), begin))
+    if not between.strip("( \t"):
+        if opened:
+            return strong and (in_capitals or (is_data and between != "(") or _is_random(value, 6))
+        is_word = _WORDLIKE.fullmatch(value) if strong else not _is_random(value, 12)
+        return is_data and not is_word and value[0] not in "/~."
+    if _is_login(name, value):
+        return True
+    if opened and strong and (" " not in value or (in_capitals and between == "=" and opened != "`")):
         return bool(_LETTER.search(value)) or len(value) >= 8
-    return _is_mixed(value) and not _WORDS.fullmatch(value)
+    if opened or not strong or (name == "PWD" and value[0] == "/"):
+        return _is_random(value, 1 if opened else 12)
+    if not _is_mixed(value):
+        return (in_capitals and between.endswith("=")) or (is_data and between == "=")
+    mixed_case = not (value.islower() or value.isupper())
+    return between.endswith("=") or _is_random(value, 8) or (len(value) >= 12 and mixed_case and value.isascii())
 
 
 def _is_mixed(value: str) -> bool:
     return bool(_LETTER.search(value) and _DIGIT.search(value))
 
 
-def _looks_secret(match: re.Match[str]) -> bool:
-    """Return True for letters and digits that are no word with a number, as names in code are.
+def _is_random(value: str, least: int) -> bool:
+    """Return True for letters and digits that are no word with a number, as names in code are."""
+    return _is_mixed(value) and value.isascii() and len(value) >= least and not _WORDS.fullmatch(value)
 
-    A password right behind its "=" may be a word with a number; behind a name in capitals, any word.
-    """
-    value, name, strong = match["plain"], match["name"], _STRONG.match(match["name"])
-    if not _is_mixed(value):
-        return bool(strong) and name.isupper() and match["before"].endswith("=")
-    if strong and match["before"].endswith("="):
-        return True
-    mixed_case = not (value.islower() or value.isupper())
-    if _WORDS.fullmatch(value) and not (strong and len(value) >= 12 and mixed_case):
+
+def _is_login(name: str, value: str) -> bool:
+    """Return True for a name and a password in base64, behind "auth" or "Authorization"."""
+    try:
+        login = b64decode(value.rstrip("=") + "==") if name.lower().startswith("auth") else b""
+    except ValueError:
         return False
-    return value.isascii() and len(value) >= (8 if strong else 12)
+    return b":" in login and login.isascii()
 
 
 def secret_values(environ: Mapping[str, str]) -> tuple[str, ...]:
@@ -458,7 +487,8 @@ def _key_end(begin: re.Match[str], *, final: bool) -> int | None:
     """Return the end of a private key: its END line, or where the text stops looking like a key; None: not here yet."""
     text, start = begin.string, begin.end()
     whole = final or len(text) >= start + _KEY_LENGTH + 80
-    last = text.find("-----END", start, start + _KEY_LENGTH)
+    ends = "Private-MAC:" if begin[0][0] == "P" else f"{begin[0].partition('BEGIN')[0]}END"
+    last = text.find(ends, start, start + _KEY_LENGTH)
     if last >= 0 and (closing := _KEY_END.match(text, last)):
         return closing.end()
     if not whole:

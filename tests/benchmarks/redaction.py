@@ -6,7 +6,8 @@ Python's standard library), `found_where` (some of them), `ms_1mb` (masking that
 character of 4 MB ÷ of 1 MB), and `hostile_ratio` (the slowest hostile text, for 1 MB ÷ that text).
 
 The shapes are templates that are filled at random: `{hex:32}` with hexadecimal digits, `{alnum:20}` with letters and
-digits, `{upper:16}` with capitals and digits, `{word:40}` with letters, digits, `_` and `-`, `{num:10}` with digits.
+digits, `{upper:16}` with capitals and digits, `{word:40}` with letters, digits, `_` and `-`, `{num:10}` with digits;
+`\\n` is a line's end.
 """
 
 import json
@@ -177,6 +178,55 @@ discord client: discord_client = "{word:32}"
 okta: okta_value = "00{word:40}"
 heroku key: HEROKU = "{hex:8}-{hex:4}-{hex:4}-{hex:4}-{hex:12}"
 private key: -----BEGIN OPENSSH PRIVATE KEY----- {b64:70} {b64:70} -----END OPENSSH PRIVATE KEY-----
+encrypted key: -----BEGIN ENCRYPTED PRIVATE KEY-----\\n{b64:64}\\n{b64:64}\\n-----END ENCRYPTED PRIVATE KEY-----
+pgp key: -----BEGIN PGP PRIVATE KEY BLOCK-----\\nVersion: 2\\n\\n{b64:64}\\n=abcd\\n-----END PGP PRIVATE KEY BLOCK-----
+ssh2 key: ---- BEGIN SSH2 ENCRYPTED PRIVATE KEY ----\\n{b64:64}\\n---- END SSH2 ENCRYPTED PRIVATE KEY ----
+openvpn key: -----BEGIN OpenVPN Static key V1-----\\n{hex:32}\\n{hex:32}\\n-----END OpenVPN Static key V1-----
+putty key: Public-Lines: 1\\nAAAA\\nPrivate-Lines: 2\\n{b64:64}\\n{b64:64}\\nPrivate-MAC: 0123
+flag: deploy --password {alnum:12} --to db
+flag with equals sign: deploy --db-password={lower:14} --to db
+flag in quotes: deploy --password '{word:16}'
+token flag: deploy --api-token {alnum:24}
+mysql: mysql -u root -h db -p{alnum:12} shop
+sshpass: sshpass -p {alnum:12} ssh deploy@host
+docker login: docker login -u deploy -p {alnum:12} registry.example.com
+redis-cli: redis-cli -h cache -a {alnum:12} ping
+curl: curl -s -u deploy:{alnum:12} https://example.com
+curl on two lines: curl -X POST \\\\n  --user "deploy:{alnum:12}" https://example.com
+keytool: keytool -list -storepass {alnum:12} -keystore k
+openssl: openssl rsa -in k -passin pass:{alnum:12}
+netrc: machine example.com login deploy password {alnum:12}
+netrc on lines: machine example.com\\n  login deploy\\n  password {alnum:12}\\n
+cookie: Cookie: theme=dark; session={alnum:24}; lang=en
+set cookie: Set-Cookie: sid={alnum:24}; Path=/; HttpOnly
+cookie in JSON: {"Cookie": "sid={alnum:24}"}
+docker settings: {"auths": {"r.example.com": {"auth": "{b64:28}"}}}
+env pass: DB_PASS={alnum:12}
+env pwd: MYSQL_PWD={lower:12}
+env pat: AZURE_PAT={lower:52}
+json pass: {"user": "app", "pass": "{alnum:12}"}
+token header: Authorization: token {hex:40}
+header without scheme: {"Authorization": "{alnum:32}"}
+xml: <password>{alnum:12}</password>
+xml with prefix: <dbPassword>{alnum:12}</dbPassword>
+spring: <property name="password" value="{alnum:12}"/>
+net: <add key="DbPassword" value="{alnum:12}" />
+sql identified: CREATE USER app IDENTIFIED BY '{alnum:12}';
+sql identified with: ALTER USER app IDENTIFIED WITH caching_sha2_password BY '{alnum:12}';
+sql password: ALTER ROLE app WITH PASSWORD '{alnum:12}';
+kubernetes: - name: DB_PASSWORD\\n  value: {alnum:12}\\n
+kubernetes quoted: - name: DB_PASSWORD\\n  value: "{alnum:12}"\\n
+container settings: {"name": "DB_PASSWORD", "value": "{alnum:12}"}
+yaml block: password: |\\n  {alnum:12}\\nport: 1
+yaml folded: client_secret: >-\\n    {alnum:32}\\n
+connection string: Server=db;Uid=sa;Pwd={alnum:12};
+ftp address: ftp://deploy:{alnum:12}@files.example.com/x
+address with at: postgres://app:p@{alnum:12}@db/shop
+address with a token: https://{alnum:40}@git.example.com/repo.git
+jdbc: jdbc:mysql://db/shop?user=app&password={alnum:12}
+go address: app:{alnum:12}@tcp(db:3306)/shop
+export with spaces: export PASSWORD='{alnum:12} horse battery'
+json with quotes: {"password": "ab\\"{alnum:12}\\"cd"}
 """
 CONTEXTS = ("{}", "The value is {}", "`{}`", "export X={}\n", '{{"value": "{}"}}', "see {}, then go")
 HOSTILE = (
@@ -230,7 +280,7 @@ def shapes() -> list[tuple[str, str, tuple[str, ...]]]:
         for text, contexts in ((TOKENS, CONTEXTS), (PHRASES, CONTEXTS[:1]))
         for line in text.strip().splitlines()
     ]
-    return [(name, template, contexts) for (name, _, template), contexts in split]
+    return [(name, template.replace("\\n", "\n"), contexts) for (name, _, template), contexts in split]
 
 
 def ordinary(size: int) -> str:
