@@ -4,6 +4,8 @@ import re
 from collections.abc import Iterator, Sequence
 from itertools import chain, islice
 
+from ahocorasick_rs import AhoCorasick
+
 from ralph.analysis.result import Reply, Signals
 from ralph.analysis.text import PrefilteredPattern
 from ralph.system.text import counted, pattern
@@ -96,7 +98,7 @@ _LABEL = pattern(
     [^\n.|]{{0,40}}$""",
     re.VERBOSE,
 )
-_LABELLED = ("file", "changes", *_FILES_CHINESE)
+_LABELLED = AhoCorasick(("file", "changes", *_FILES_CHINESE), store_patterns=False)
 """Words of which every label has one."""
 _ITEM = pattern(rf"\s{{0,3}}(?:[-*•+]|\d{{1,2}}[.)]|\|)\s{{1,3}}[*_`\[]{{0,4}}({_NAME})")
 _LISTED = pattern(r"\s{2,}|\t|\s{0,3}(?:\||(?:[-*•+]|\d{1,2}[.)])\s)")
@@ -185,16 +187,24 @@ def _count_names(lower: str) -> int:
 
 def _in_lists(lower: str) -> Iterator[str]:
     """Yield the names at the beginning of list items under a label."""
-    if not any(map(lower.__contains__, _LABELLED)):
-        return
-    inside = False
-    for line in lower.split("\n"):
-        if any(map(line.__contains__, _LABELLED)) and _LABEL.match(line):
-            inside = True
-        elif inside and (item := _ITEM.match(line)):
-            yield item[1]
-        elif line.strip() and not _LISTED.match(line):
-            inside = False
+    at = 0
+    for _, place, _ in _LABELLED.find_matches_as_indexes(lower):
+        if place < at:
+            continue
+        line, at = _line(lower, lower.rfind("\n", max(0, at - 1), place) + 1)
+        inside = _LABEL.match(line)
+        while inside and at < len(lower):
+            line, at = _line(lower, at)
+            if item := _ITEM.match(line):
+                yield item[1]
+            elif line.strip():
+                inside = _LISTED.match(line) or _LABEL.match(line)
+
+
+def _line(text: str, begin: int) -> tuple[str, int]:
+    """Return the line that begins at a place, and where the next one begins."""
+    end = text.find("\n", begin)
+    return (text[begin:end], end + 1) if end >= 0 else (text[begin:], len(text))
 
 
 def _count_repairs(lower: str) -> int:

@@ -149,11 +149,13 @@ class Hits(defaultdict[Role, list[Hit]]):
     left_out: int = 0
 
 
-_Parts = tuple[tuple[str, Role], ...]
-"""The names of a form, each with one of its roles."""
+_Parts = tuple[tuple[str, tuple[Role, ...]], ...]
+"""The names of a form, each with its roles."""
 _Place = tuple[int, int, int]
 """The index of a form, its beginning and its end."""
-_BEGIN = itemgetter(1)
+_Part = tuple[int, list[_Place]]
+"""Where a part of a text begins, and the forms in it, with places within the part."""
+_BEGIN, _END = itemgetter(1), itemgetter(2)
 _Written = dict[str, dict[str, list[Role]]]
 """The names of each form, with their roles."""
 _new: Callable[[type[Hit], tuple[str, int, int]], Hit] = cast("Any", tuple).__new__
@@ -204,7 +206,7 @@ class Vocabulary:
 
     def _add(self, known: _Written, role: Role, name: str, written: Iterable[str]) -> None:
         for form in (" ".join(form.lower().split()) for form in written):
-            for number in _ANY_NUMBER.finditer(form):
+            for number in _ANY_NUMBER.finditer(form) if "#" in form else ():
                 self._numbered.setdefault(form[: number.start()].replace("# ", ""), []).append(form)
             roles = known.setdefault(form.replace("# ", ""), {}).setdefault(name, [])
             if role not in roles:
@@ -213,65 +215,70 @@ class Vocabulary:
     def find(self, prose: str) -> Hits:
         """Return every word of the prose, which is in lower case, by its role and in order."""
         text, gaps = _spaced(prose)
-        places, left_out = self._search(text.replace("_", " ") if "_" in text else text)
-        places.reverse()  # they come by their ends; now the longest of those that begin together is first
-        places.sort(key=_BEGIN)
-        hits = self._hits(text, places, gaps)
+        parts, left_out = self._search(text.replace("_", " ") if "_" in text else text)
+        hits = self._hits(text, parts, gaps)
         hits.left_out = left_out
         return hits
 
-    def _search(self, text: str) -> tuple[list[_Place], int]:
-        """Return the places of forms, and how many characters in the middle were not searched."""
-        if len(text) <= _AT_ONCE:
-            return self._automaton.find_matches_as_indexes(text, overlapping=True), 0
-        first: list[_Place] = []
-        last: list[_Place] = []
+    def _search(self, text: str) -> tuple[list[_Part], int]:
+        """Return the parts that were searched, and how many characters in the middle were not."""
         begin, end = 0, len(text)
-        while begin < end and len(first) < FIRST:
-            first += self._search_part(text, begin, min(begin + _AT_ONCE, end))
+        if end <= _AT_ONCE:
+            return [(0, self._automaton.find_matches_as_indexes(text, overlapping=True))], 0
+        parts: list[_Part] = []
+        found = 0
+        while begin < end and found < FIRST:
+            parts.append(self._search_part(text, begin, min(begin + _AT_ONCE, end)))
+            found += len(parts[-1][1])
             begin = min(begin + _AT_ONCE, end)
-        while begin < end and len(last) < LAST:
-            last += self._search_part(text, max(begin, end - _AT_ONCE), end)
+        found, last = 0, len(parts)
+        while begin < end and found < LAST:
+            parts.insert(last, self._search_part(text, max(begin, end - _AT_ONCE), end))
+            found += len(parts[last][1])
             end = max(begin, end - _AT_ONCE)
-        return first + last, end - begin
+        return parts, end - begin
 
-    def _search_part(self, text: str, begin: int, end: int) -> list[_Place]:
+    def _search_part(self, text: str, begin: int, end: int) -> _Part:
         """Return the forms that begin in a part of the text."""
-        part = text[begin : end + self._longest]
-        found = self._automaton.find_matches_as_indexes(part, overlapping=True)
-        return [(index, begin + start, begin + stop) for index, start, stop in found if begin + start < end]
+        places = self._automaton.find_matches_as_indexes(text[begin : end + self._longest], overlapping=True)
+        beyond = bisect_right(places, end - begin, key=_END)
+        places[beyond:] = [place for place in places[beyond:] if place[1] < end - begin]
+        return begin, places
 
-    def _hits(self, text: str, places: Iterable[_Place], gaps: Sequence[int]) -> Hits:
-        """Return the hits at some places, none of a kind within another.
-
-        The places are in order, with the preferred form of each first.
-        """
+    def _hits(self, text: str, parts: Iterable[_Part], gaps: Sequence[int]) -> Hits:
+        """Return the hits in the parts of a text, none of a kind within another."""
         hits = Hits(list)
         after = claimed = 0
         forms, apart, first_gap = self._forms, self._apart, gaps[0] if gaps else sys.maxsize
-        for index, start, end in places:
-            if (start < after and start < claimed) or (text[start - 1] in _INSIDE and index not in apart):
-                continue
-            parts, claims, ends_word, numbered = forms[index]
-            if ends_word and text[end] in _GOES_ON and (text[end] not in _JOINTS or text[end + 1] in _LETTERS):
-                continue
-            stop = end
-            plays: _Parts = ()
-            if numbered:
-                if start >= after and (match := self._pattern(numbered).match(text, start)):
-                    after = stop = match.end()
-                    plays = _parts_of(self._parts, _NUMBERS.sub(" ", match[0]))
-            elif parts and start >= after:
-                after = end
-                plays = parts
-            if claims and start >= claimed:
-                claimed = end
-                plays = plays + claims if plays else claims
-            first = start
-            if stop > first_gap:
-                first, stop = _in_prose(start, stop, gaps)
-            for name, role in plays:
-                hits[role].append(_new(Hit, (name, first, stop)))
+        for offset, places in parts:
+            places.reverse()  # they come by their ends; now the longest of those that begin together is first
+            places.sort(key=_BEGIN)
+            for index, begin, finish in places:
+                start, end = begin + offset, finish + offset
+                if (start < after and start < claimed) or (text[start - 1] in _INSIDE and index not in apart):
+                    continue
+                others, claims, ends_word, numbered = forms[index]
+                if ends_word and text[end] in _GOES_ON and (text[end] not in _JOINTS or text[end + 1] in _LETTERS):
+                    continue
+                stop = end
+                plays: _Parts = ()
+                if numbered:
+                    if start >= after and (match := self._pattern(numbered).match(text, start)):
+                        after = stop = match.end()
+                        plays = _parts_of(self._parts, _NUMBERS.sub(" ", match[0]))
+                elif others and start >= after:
+                    after = end
+                    plays = others
+                if claims and start >= claimed:
+                    claimed = end
+                    plays = plays + claims if plays else claims
+                first = start
+                if stop > first_gap:
+                    first, stop = _in_prose(start, stop, gaps)
+                for name, roles in plays:
+                    hit = _new(Hit, (name, first, stop))
+                    for role in roles:
+                        hits[role].append(hit)
         return hits
 
     def _pattern(self, head: str) -> re.Pattern[str]:
@@ -303,7 +310,9 @@ class Vocabulary:
 
 
 def _parts_of(known: _Written, text: str) -> _Parts:
-    return tuple([(name, role) for name, roles in known.get(text, {}).items() for role in roles])
+    if text not in known:
+        return ()
+    return tuple([(name, tuple(roles)) for name, roles in known[text].items()])
 
 
 def _spaced(prose: str) -> tuple[str, list[int]]:

@@ -29,6 +29,8 @@ _MOST_FENCES = 20_000
 """Lines that name a block, and fence marks, that are looked at."""
 _BLANK = r"[^\S\n]"
 _MARKS = r"[*_`]{0,4}"
+_MARKED = pattern(r"_S(?:TATUS|IGNAL)")
+"""Each mark of a block has one of these, and most replies have none. `re` skips to the first character."""
 _NAME = r"(?:RALPH|COPILOT)\\?_STATUS"
 _MARKER = pattern(
     rf"""
@@ -160,8 +162,8 @@ def parse_status(
             unless a block says otherwise. Without it such a line means nothing.
         example: the block that the prompt showed; a copy of it does not count.
     """
-    if "_S" not in text and not promise:
-        return _MISSING  # each mark of a block has these letters, and most replies do not
+    if not (promise or _MARKED.search(text)):
+        return _MISSING
     source = _Source(text)
     copied = _folded(example)
     echoes: list[_Block] = []

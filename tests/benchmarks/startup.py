@@ -3,10 +3,12 @@
 Each thing and its reference take turns, so that a busy machine slows both; the least processor time of each counts, for
 what is more than that is the machine's. All of it runs from bytecode, as installed programs do. Prints one JSON object:
 `version_ratio` (`ralph --version` ÷ `import typer`), `analyzer_ratio` (importing `ralph.analysis.ResponseAnalyzer` ÷ a
-process that imports pydantic and defines one model), `analyzer_ms` (their difference), `help_ratio` (`ralph --help`,
-which asks the installed plug-ins ÷ the help of a program that typer shows for one command), `heavy_modules` (modules
-that `import ralph` and `ralph --version` load and should not), `help_heavy_modules` (the same for `ralph --help`, which
-needs what typer's own help needs), and the times behind them. An argument says how often each is measured.
+process that imports pydantic and defines one model), `analyzer_ms` (their difference), `first_analysis_ratio` and
+`first_analysis_ms` (the same for a process that also builds an analyzer and analyzes a first reply), `help_ratio`
+(`ralph --help`, which asks the installed plug-ins ÷ the help of a program that typer shows for one command),
+`heavy_modules` (modules that `import ralph` and `ralph --version` load and should not), `help_heavy_modules` (the same
+for `ralph --help`, which needs what typer's own help needs), and the times behind them. An argument says how often each
+is measured.
 """
 
 import json
@@ -24,6 +26,13 @@ ENVIRONMENT = {**os.environ, "PYTHONPYCACHEPREFIX": BYTECODE.name, "PYTHONDONTWR
 
 PYDANTIC = "import pydantic\nclass Model(pydantic.BaseModel):\n    name: str = ''\n"
 ANALYZER = "from ralph.analysis import ResponseAnalyzer"
+FIRST_ANALYSIS = """
+from ralph.analysis import AnalysisContext, ResponseAnalyzer
+from ralph.status import parse_status
+from ralph.types.output import Output
+text = "I fixed the parser in `src/parse.py`, and all 12 tests pass. The task is complete."
+ResponseAnalyzer().analyze(Output(text=text), parse_status(text), AnalysisContext())
+"""
 HELP = "import typer\napp = typer.Typer()\n@app.command()\ndef greet(name: str) -> None: ...\napp()"
 HEAVY = (
     *("anyio", "asyncio", "copilot", "httpx", "opentelemetry", "psutil", "pydantic", "pydantic_settings", "rich"),
@@ -38,11 +47,14 @@ def main() -> None:
     """Measure, and print the result."""
     typer, version = side_by_side(("-c", "import typer"), ("-m", "ralph", "--version"))
     model, analyzer = side_by_side(("-c", PYDANTIC), ("-c", ANALYZER))
+    again, analyzed = side_by_side(("-c", PYDANTIC), ("-c", FIRST_ANALYSIS))
     plain_help, help_of_all = side_by_side(("-c", HELP, "--help"), ("-m", "ralph", "--help"))
     result = {
         "version_ratio": round(version / typer, 3),
         "analyzer_ratio": round(analyzer / model, 3),
         "analyzer_ms": round((analyzer - model) * 1000, 1),
+        "first_analysis_ratio": round(analyzed / again, 3),
+        "first_analysis_ms": round((analyzed - again) * 1000, 1),
         "help_ratio": round(help_of_all / plain_help, 3),
         "heavy_modules": sorted({*loaded("import ralph"), *loaded(PROGRAM.format(word="--version"))}),
         "help_heavy_modules": sorted({*loaded(PROGRAM.format(word="--help"))} - FOR_HELP),

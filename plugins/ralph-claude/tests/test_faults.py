@@ -54,12 +54,12 @@ def sleepers(seconds: str) -> list[psutil.Process]:
         (Empty(), "protocol", None),
     ],
 )
-@pytest.mark.long
+@pytest.mark.alone
 async def test_faults_of_the_model_are_told_within_seconds(scene: Any, step: Step, failure: str, status: int) -> None:
     async with scene([step] * 9, retries=0) as on:
         began = time.monotonic()
         output = await on.turn()
-        assert time.monotonic() - began < 20
+        assert time.monotonic() - began < 8
         assert isinstance(output.outcome, Failed)
         assert (output.outcome.failure, output.outcome.status) == (failure, status)
         assert output.outcome.message
@@ -75,12 +75,12 @@ async def test_a_short_fault_costs_no_turn(scene: Any) -> None:
         assert output.usage.model_calls == 2
 
 
-@pytest.mark.long
+@pytest.mark.alone
 async def test_a_long_wait_is_left_to_ralph(scene: Any) -> None:
     async with scene([Fail(429, retry_after=45)] * 9) as on:
         began = time.monotonic()
         output = await on.turn()
-        assert time.monotonic() - began < 20
+        assert time.monotonic() - began < 8
         assert isinstance(output.outcome, Failed)
         assert output.outcome.failure == "rate_limited"
         assert 45 <= (output.outcome.retry_after or 0) <= 60
