@@ -25,10 +25,10 @@ import anyio.to_thread
 
 from ralph.errors import WorkspaceError
 from ralph.types.output import Checkpoint
-from ralph.workspace.file_index import LISTED, FileIndex, Look, Tree
+from ralph.workspace.file_index import LISTED, FileIndex, Tree
 from ralph.workspace.gate import Git, GitError
 from ralph.workspace.protection import new_aside
-from ralph.workspace.repository import display_path, some_of, unquote_path
+from ralph.workspace.repository import Look, display_path, some_of, unquote_path
 from ralph.workspace.scan import ABSENT, passes_link
 
 _REPOSITORY = "160000"
@@ -436,9 +436,7 @@ class Checkpoints:
         left_out = map(os.fsdecode, tree.left_out)
         notes = _notes(_HEAD, [head] if head else []) + _notes(_NOTE, left_out)
         message = f"{ref}\n\n{notes}{_notes(_OWN_FILES, self._index.own_files)}"
-        commit = await self._index.commit(tree.id, message, ref)
-        await self._index.remember(commit)
-        return commit
+        return await self._index.commit(tree.id, message, ref)
 
     async def _tree_of(self, commit: str) -> str | None:
         found = await self._index.own_git("rev-parse", "--quiet", "--verify", f"{commit}^{{tree}}", none=(1,))

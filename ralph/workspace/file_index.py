@@ -7,14 +7,13 @@ changes to its index affect a tree. The user's objects are only read, to compare
 checked out.
 """
 
-import hashlib
 import os
 import re
 import time
 import zlib
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
@@ -23,10 +22,21 @@ import anyio
 import anyio.to_thread
 
 from ralph.system.files import read_regular
-from ralph.workspace.gate import OURS, READING, Git, GitError, environment, in_sandbox
+from ralph.workspace.gate import OURS, READING, Git, GitError, environment, in_sandbox, read_list
 from ralph.workspace.lock import folder_key, state_folder
-from ralph.workspace.repository import FIELDS_BEFORE_PATH, STATUS, Repository, take_packs, unquote_path
-from ralph.workspace.scan import ABSENT, NOISE, Classified, check_cancelled, classify, in_thread
+from ralph.workspace.repository import STATUS, Look, Repository, read_look, take_packs, unquote_path
+from ralph.workspace.scan import (
+    ABSENT,
+    NOISE,
+    SMALL,
+    Classified,
+    ContentHashes,
+    Objects,
+    blobs,
+    classify,
+    in_thread,
+    passes_link,
+)
 
 LISTED = 512 * 1024 * 1024
 """The most bytes of a list of files, or of a diff, that are read."""
@@ -36,13 +46,17 @@ _MANY = 1000
 """The number of files from which packing pays: single objects cost ten times the disk work."""
 
 _FEW = 100
+_AHEAD = 32
+"""Paths in which the last tree may be ahead of the index: git reads those again at each look."""
+
 _NOT_OURS = 10.0
 """Seconds for a call that reads the user's index, which may be a pipe by now."""
 
-_SMALL = 64 * 1024
-_PACKED_AT_ONCE = 64 * 1024 * 1024
 _NAMES_READ = 128 * 1024 * 1024
 _INNER = 16
+_SPECIAL = re.compile(rb"(filemode|symlinks)\s*=\s*false|ignorecase\s*=\s*true", re.IGNORECASE)
+"""Settings by which git sees other files than the system does."""
+
 _UNCONVERTED = "* -text -crlf -eol -ident -filter -working-tree-encoding !diff !merge\n"
 _SETTINGS = tuple(
     word
@@ -56,7 +70,7 @@ _SETTINGS = tuple(
     for word in ("-c", f"{key}={value}")
 )
 _ROOMY = {"MALLOC_TRIM_THRESHOLD_": str(1 << 28), "MALLOC_TOP_PAD_": str(1 << 24)}
-"""Settings that make the C library keep memory: git allocates 256 KiB for each file, half of the time."""
+"""Settings that make the C library keep memory: git allocates 256 KiB for each file that it adds, half of the time."""
 
 _AUTHOR = "Ralph <ralph@localhost>"
 _NO_COMMIT = "ref: refs/heads/none\n"
@@ -67,23 +81,6 @@ class Tree(NamedTuple):
 
     id: str
     left_out: dict[bytes, str]
-
-
-@dataclass(slots=True)
-class Look:
-    """The differences of the files from the commit that is checked out, and from the index.
-
-    Attributes:
-        committed: content hashes in the commit, by path, of the paths that differ from it or from the index.
-        changed: the paths that differ from the index.
-        missing: those that are in the commit but not in the index.
-        untracked: those of the changed ones that are not in the index.
-    """
-
-    committed: dict[bytes, str] = field(default_factory=dict[bytes, str])
-    changed: list[bytes] = field(default_factory=list[bytes])
-    missing: list[bytes] = field(default_factory=list[bytes])
-    untracked: set[bytes] = field(default_factory=set[bytes])
 
 
 class FileIndex:
@@ -124,7 +121,7 @@ class FileIndex:
             within = _first_line(self.folder / "within")
         self.top = path.parents[within.count("/")] if within else path
         self.repository = repository
-        own = environment(GIT_DIR=str(self.folder), GIT_WORK_TREE=str(self.top), GIT_OPTIONAL_LOCKS="1", **_ROOMY)
+        own = environment(GIT_DIR=str(self.folder), GIT_WORK_TREE=str(self.top), GIT_OPTIONAL_LOCKS="1")
         if not keeps:
             own["GIT_INDEX_FILE"] = str(self.folder / "seen.index")
         confine = repository.confine if repository else partial(in_sandbox, readable=(path,)) if confined else None
@@ -142,6 +139,9 @@ class FileIndex:
         self._inner: set[bytes] = set()
         self._left_out: dict[bytes, str] = {}
         self._tree: str | None = None
+        self._ahead: dict[bytes, str] = {}
+        self._objects, self._hashes = Objects(self.folder, "sha1"), ContentHashes(self.top)
+        self._left_to_git = False
         self._forced: list[bytes] = []
 
     @property
@@ -171,8 +171,8 @@ class FileIndex:
         """
         async with self._lock:
             await self._begin()
-            if not self._keeps:
-                await self._read_commit(head)
+            if not self._keeps and not (self._pointed and self._head == head and (self.folder / "seen.index").exists()):
+                await self._git("read-tree", *(("-i", "-m", head) if head else ("--empty",)), env=self._theirs)
             return await self._status(head)
 
     async def tree(self, look: Look | None = None) -> Tree:
@@ -200,8 +200,14 @@ class FileIndex:
         return self._head
 
     async def commit(self, tree: str, message: str, ref: str) -> str:
-        """Write a commit of a tree, and a ref to it. Raises `OSError`."""
-        return self._commit(tree, message.encode("utf-8", "replace"), ref)
+        """Write a commit of the last tree, and a ref to it; note it for the next scan. Raises `OSError`."""
+        who = f"{_AUTHOR} {int(time.time())} +0000"
+        body = f"tree {tree}\nauthor {who}\ncommitter {who}\n\n{message}"
+        commit = self._objects.commit(body.encode("utf-8", "replace"), ref)
+        (self.folder / "last").write_bytes(b"%b\n%b" % (commit.encode(), b"\0".join(self._ahead)))
+        if self.repository is None:  # the next scan is compared with it
+            self._point(commit)
+        return commit
 
     async def count_new(self) -> int:
         """Return the number of files that are neither in git, nor in a checkpoint, nor ignored.
@@ -213,12 +219,6 @@ class FileIndex:
         if self.repository is not None:
             return len(await self.repository.git(*words, "--", *self._within, max_output=_NAMES_READ))
         return len(await self.own_git(*words, *(f"--exclude={glob}" for glob in NOISE), max_output=_NAMES_READ))
-
-    async def remember(self, commit: str) -> None:
-        """Note the commit of the last tree, with which the next scan of a folder without git is compared."""
-        (self.folder / "last").write_text(commit)
-        if self.repository is None:
-            self._point(commit)
 
     @property
     def last(self) -> str:
@@ -279,7 +279,16 @@ class FileIndex:
         if self.repository is not None:
             self._point(head)
         lines = await self._git(*STATUS, *self._within, env=self._theirs, max_output=LISTED)
-        return await in_thread(len(lines) > _MANY, _read_look, lines)
+        look = await in_thread(len(lines) > _MANY, read_look, lines)
+        if ahead := self._ahead:
+            links: dict[bytes, bool] = {b"": False}
+            root = os.fsencode(self.top) + b"/"
+            for path, mark in self._hashes(ahead).items():
+                look.hashes[path] = ABSENT if mark != ABSENT and passes_link(root, path, links) else mark
+            look.changed = [path for path in look.changed if path not in ahead]
+            look.changed += [path for path, mark in ahead.items() if look.hashes[path] != mark]
+            look.missing = [path for path in look.missing if path not in ahead]
+        return look
 
     def _point(self, commit: str | None) -> None:
         """Set the commit that the files are compared with."""
@@ -288,33 +297,54 @@ class FileIndex:
             (self.folder / "HEAD").write_text(f"{commit}\n" if commit else _NO_COMMIT)
             self._head, self._pointed = commit, True
 
-    async def _read_commit(self, head: str | None) -> None:
-        if not self._pointed or self._head != head or not (self.folder / "seen.index").exists():
-            await self._git("read-tree", *(("-i", "-m", head) if head else ("--empty",)), env=self._theirs)
-
     async def _take(self, look: Look) -> Tree:
-        """Update the index by a look, and write its tree."""
+        """Write the tree of a look, without git if little has changed since the last one."""
         own_files = self.own_files_from_top
         paths = [path for path in (*look.changed, *look.missing) if path not in own_files]
+        before, self._tree = self._tree, None  # should this be ended on the way, what it has done is in the index
+        tree = self._next_tree(before, paths) if before and own_files <= self._taken_out else None
+        self._tree = tree or await self._through_index(before, look, [*paths, *self._ahead.keys() - own_files])
+        return Tree(self._tree, self._left_out | dict.fromkeys(self._inner, "it is a repository of its own"))
+
+    def _next_tree(self, before: str, paths: list[bytes]) -> str | None:
+        """Write the tree that follows from another one, and leave the index behind; None if that takes git."""
+        if self._left_to_git or len(self._ahead.keys() | paths) > _AHEAD:
+            return None
+        found = classify(self.top, paths)
+        if found.inner:
+            return None
+        marks = dict.fromkeys((*found.gone, *found.left_out), ABSENT)
+        try:
+            marks |= {path: self._objects.blob(os.fsencode(self.top) + b"/", path) for path in found.held}
+            tree = self._objects.tree(before, marks) if marks else before
+        except (OSError, ValueError, zlib.error):
+            return None
+        self._ahead |= marks
+        self._inner.difference_update(found.gone)
+        self._left_out = found.left_out
+        return tree
+
+    async def _through_index(self, before: str | None, look: Look, paths: list[bytes]) -> str:
+        """Update the index by a look, and write its tree."""
+        own_files = self.own_files_from_top
         found = await in_thread(len(paths) > _FEW, classify, self.top, paths)
         await self._name_inner(found)
         absent = look.untracked.union(look.missing)
         gone = [path for path in (*found.gone, *found.left_out) if path not in absent]
         gone += own_files - self._taken_out  # an earlier run's trees may have held them
         held = [*found.held, *found.inner]
-        tree = self._tree if not gone and not held else None
-        self._tree = None  # should this be ended on the way, what it has done is in the index
         if gone:
             nothing = b"0" * (40 if self._algorithm == "sha1" else 64)
             lines = b"".join(b"0 %b\t%b\0" % (nothing, path) for path in gone)
             await self._git("update-index", "-z", "--index-info", stdin=lines)
-        self._taken_out = own_files
+        self._taken_out, self._left_out = own_files, found.left_out
         if held:
             await self._add_files(held)
-        if tree is None:
-            (tree,) = await self._git("write-tree")
-        self._tree, self._left_out = tree, found.left_out
-        return Tree(tree, found.left_out | dict.fromkeys(self._inner, "it is a repository of its own"))
+        if before and not gone and not held:
+            return before
+        (tree,) = await self._git("write-tree")
+        self._ahead = {}
+        return tree
 
     async def _add_files(self, paths: list[bytes]) -> None:
         """Read files into the objects and the index. An interrupted call keeps what it has read."""
@@ -324,9 +354,9 @@ class FileIndex:
             for start in range(0, len(paths), _AT_ONCE):
                 self.read = start
                 some = paths[start : start + _AT_ONCE]
-                if len(some) >= _MANY and not self._has_packs:
+                if len(some) >= _MANY and not any((self.folder / "objects" / "pack").glob("*.keep")):
                     await self._pack(some)
-                await self._git(*update, stdin=b"".join(path + b"\0" for path in some))
+                await self._git(*update, stdin=b"".join(path + b"\0" for path in some), env=_ROOMY)
         except GitError:  # one of them may have become unreadable: all the others, then
             await self._git("add", "--all", "--ignore-errors", "--", *self._within, none=(1,))
 
@@ -334,8 +364,8 @@ class FileIndex:
         """Write small files into packs, where git finds them when it reads the files."""
         rest = iter(paths)
         try:
-            while blobs := await anyio.to_thread.run_sync(_blobs, self.top, rest):
-                await self._git("-c", "core.fsync=none", "fast-import", "--quiet", "--depth=0", stdin=blobs)
+            while packed := await anyio.to_thread.run_sync(blobs, self.top, rest):
+                await self._git("-c", "core.fsync=none", "fast-import", "--quiet", "--depth=0", stdin=packed)
         except GitError:
             return
         finally:
@@ -360,7 +390,7 @@ class FileIndex:
         if self.repository is not None:
             return self.repository.algorithm
         with suppress(OSError):
-            return "sha256" if b"sha256" in read_regular(self.folder / "config", _SMALL) else "sha1"
+            return "sha256" if b"sha256" in read_regular(self.folder / "config", SMALL) else "sha1"
         return "sha1"
 
     async def _prepare(self) -> None:
@@ -372,6 +402,8 @@ class FileIndex:
             words = ("init", "--quiet", "--bare", "--template=", f"--object-format={self._algorithm}", str(folder))
             await Git(environment(), _SETTINGS, confine=self._git.confine, writable=(folder,))(*words)
         await anyio.to_thread.run_sync(self._set_up)
+        ahead = read_list(folder / "last").partition(b"\n")[2][:-1]
+        self._forced = ahead.split(b"\0") if ahead and self._keeps else []
         if (folder / "index").exists():
             staged = await self._git("ls-files", "--stage", max_output=LISTED)
             self._inner = {unquote_path(line.partition("\t")[2]) for line in staged if line.startswith("160000 ")}
@@ -379,7 +411,7 @@ class FileIndex:
             words = ("ls-files", "--cached", "--ignored", "--exclude-standard", "--", *self._within)
             with suppress(GitError):  # an index that the agent has broken
                 listed = await replace(self.repository.git, timeout=_NOT_OURS)(*words, max_output=LISTED)
-                self._forced = [*map(unquote_path, listed)]
+                self._forced += map(unquote_path, listed)
         self._ready = True
 
     def _set_up(self) -> None:
@@ -387,14 +419,13 @@ class FileIndex:
         info.mkdir(exist_ok=True)
         (info / "attributes").write_text(_UNCONVERTED)
         (self.folder / "workspace").write_bytes(os.fsencode(self._path))
+        self._objects = Objects(self.folder, self._algorithm)
+        self._hashes = ContentHashes(self.top, self._algorithm)
+        self._left_to_git = bool(_SPECIAL.search(read_regular(self.folder / "config", SMALL)))
         if self.repository is not None:
             (self.folder / "within").write_text("".join(self._within))
             if self._keeps and not (self.folder / "index").exists():
                 take_packs(self.repository.common / "objects" / "pack", self.folder / "objects" / "pack")
-
-    @property
-    def _has_packs(self) -> bool:
-        return any((self.folder / "objects" / "pack").glob("*.keep"))
 
     def _make_ready_to_write(self) -> None:
         """Remove the lock of a killed git, and update the list of ignored paths.
@@ -422,71 +453,14 @@ class FileIndex:
         self._pointed = False
         with suppress(FileNotFoundError):
             self._point(None)
-        self._ready, self._tree = False, None
+        self._ready, self._tree, self._ahead = False, None, {}
         self._inner, self._taken_out = set(), set()
-
-    def _commit(self, tree: str, message: bytes, ref: str) -> str:
-        """Write the files of a commit and a ref as git does: two calls of git less for each checkpoint."""
-        who = f"{_AUTHOR} {int(time.time())} +0000"
-        body = f"tree {tree}\nauthor {who}\ncommitter {who}\n\n".encode() + message
-        loose = b"commit %d\0" % len(body) + body
-        commit = hashlib.new(self._algorithm, loose, usedforsecurity=False).hexdigest()
-        for path, content in (
-            (self.folder / "objects" / commit[:2] / commit[2:], zlib.compress(loose)),
-            (self.folder / ref, f"{commit}\n".encode()),
-        ):
-            path.parent.mkdir(parents=True, exist_ok=True)
-            new = self.folder / f"new.{os.getpid()}"
-            new.write_bytes(content)
-            new.replace(path)
-        return commit
 
 
 def _first_line(path: Path) -> str:
-    with suppress(OSError):
-        return os.fsdecode(read_regular(path, 4096)).partition("\n")[0]
-    return ""
-
-
-def _read_look(lines: list[str]) -> Look:
-    """Parse the output of `git status`. Raises `GitError` if it is empty."""
-    if not lines or not lines[0].startswith("# "):
-        raise GitError("git status said nothing")
-    look = Look()
-    for line in lines:
-        kind, _, rest = line.partition(" ")
-        if kind not in FIELDS_BEFORE_PATH or not rest:
-            continue
-        *fields, path = rest.split(" ", FIELDS_BEFORE_PATH[kind])
-        name = unquote_path(path)
-        if kind == "?":
-            look.untracked.add(name.removesuffix(b"/"))
-            look.changed.append(name)
-            continue
-        state, mode, blob = fields[0], fields[2], fields[5]
-        look.committed[name] = ABSENT if mode == ABSENT else f"{mode} {blob}"
-        if state == "D.":
-            look.missing.append(name)
-        elif state[1] != ".":
-            look.changed.append(name)
-    return look
+    return os.fsdecode(read_list(path)).partition("\n")[0]
 
 
 def _literally(path: bytes) -> bytes:
     """Escape a path for a list of ignored paths."""
     return re.sub(rb"[\\*?\[ ]", rb"\\\g<0>", path)
-
-
-def _blobs(top: Path, paths: Iterator[bytes]) -> bytes:
-    """Return the next small files in the format of `git fast-import`; empty after the last."""
-    root = os.fsencode(top) + b"/"
-    found: list[bytes] = []
-    room = _PACKED_AT_ONCE
-    while room > 0 and (path := next(paths, None)) is not None:
-        check_cancelled()
-        with suppress(OSError):
-            content = read_regular(root + path, _SMALL + 1)
-            if len(content) <= _SMALL:
-                found.append(b"blob\ndata %d\n%b\n" % (len(content), content))
-                room -= len(content)
-    return b"".join(found)

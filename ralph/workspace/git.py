@@ -14,11 +14,11 @@ from ralph.types import evolve
 from ralph.types.output import Changes, Checkpoint
 from ralph.workspace.base import CommitResult, PlainWorkspace, Snapshot, fingerprint, summarize
 from ralph.workspace.checkpoints import Checkpoints
-from ralph.workspace.file_index import FileIndex, Look
+from ralph.workspace.file_index import FileIndex
 from ralph.workspace.gate import ANY, GitError
 from ralph.workspace.nested import Nested
 from ralph.workspace.protection import Protection, RestoredPaths
-from ralph.workspace.repository import Repository, Status, display_path, operation_in_progress, some_of, unquote_path
+from ralph.workspace.repository import Look, Repository, display_path, operation_in_progress, some_of, unquote_path
 from ralph.workspace.scan import ContentHashes, check_cancelled, in_thread
 from ralph.workspace.users_work import History, UsersWork
 
@@ -118,8 +118,9 @@ class GitWorkspace(PlainWorkspace):
 
     async def _snapshot(self, look: Look, head: str | None, *, problem: str = "") -> Snapshot:
         paths, commits = await self._differing(look)
-        hashes = await in_thread(len(paths) > _FEW, self._hashes, paths)
         top = os.fsencode(f"{self._within}/") if self._within else b""
+        hashes = {path: look.hashes[top + path] for path in paths if top + path in look.hashes}
+        hashes |= await in_thread(len(paths) > _FEW, self._hashes, [path for path in paths if path not in hashes])
         found = {path: mark for path, mark in (hashes | commits).items() if look.committed.get(top + path) != mark}
         files = {display_path(path): mark for path, mark in found.items()}
         seen_by = "checkpoint" if problem else "git"
@@ -236,9 +237,10 @@ class GitWorkspace(PlainWorkspace):
     async def commit(self, since: str, message: str) -> CommitResult:
         try:
             self._repository.require_plain()
-            dirty = set((await self._repository.status(self._within)).paths)
+            look = await self._repository.status(self._within)
         except GitError as error:
             return CommitResult(message=f"The changes are not committed: {error}.")
+        dirty = {*look.committed, *look.changed}
         paths = [path for path in await self._checkpoints.changed(since) if path in dirty]
         if not paths:
             return CommitResult()
@@ -340,13 +342,13 @@ class GitWorkspace(PlainWorkspace):
             if inner is None:
                 continue
             try:
-                status = await inner.status()
+                within, head = await inner.status(), await inner.head()
             except GitError:
-                status = Status(None, [])
+                within, head = Look(), None
             if path in paths:
-                commits[path] = f"160000 {status.head}"
-            paths.update(path + b"/" + name.removesuffix(b"/") for name in status.paths)
-            more = [place for place in _inside(inner, path + b"/", status.paths) if place not in queued]
+                commits[path] = f"160000 {head}"
+            paths.update(path + b"/" + name for name in (*within.committed, *within.untracked))
+            more = [place for place in _inside(inner, path + b"/", within.changed) if place not in queued]
             queue.extend(more)
             queued.update(more)
         own = await in_thread(len(paths) > _MANY, self._own, paths)

@@ -122,7 +122,7 @@ class Protection:
     @property
     def many(self) -> bool:
         """True if looking at the paths takes long, or may: it is not known yet how many they are."""
-        return bool(self._patterns or self.inner) or not 0 < len(self._kept) <= _FEW
+        return bool(self._patterns or any(self.inner or ())) or not 0 < len(self._kept) <= _FEW
 
     def remember(self, run_id: str) -> None:
         """Record the present state of the protected paths. Raises `OSError` if that cannot be written.

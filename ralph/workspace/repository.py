@@ -6,11 +6,11 @@ import shutil
 import stat
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from hashlib import sha256
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from ralph.errors import WorkspaceError
 from ralph.system.files import read_regular
@@ -74,19 +74,23 @@ STATUS = (
 """The arguments of `git status`; the paths to limit it to follow them."""
 
 
-class Status(NamedTuple):
-    """The difference from the commit that is checked out.
+@dataclass(slots=True)
+class Look:
+    """The differences of the files from the commit that is checked out, and from the last tree.
 
     Attributes:
-        head: that commit; None before the first one.
-        paths: the paths that differ, from the repository's top. One that ends in a slash is an untracked nested
-            repository.
-        untracked: those of them that are not in the index.
+        committed: content hashes in the commit, by path, of the paths that differ from it or from the index.
+        changed: the paths that differ from the last tree.
+        missing: those that are in the commit but not in the tree.
+        untracked: the new ones that are not in the index.
+        hashes: the present content hashes of paths in which the tree is ahead of the index.
     """
 
-    head: str | None
-    paths: list[bytes]
-    untracked: Sequence[bytes] = ()
+    committed: dict[bytes, str] = field(default_factory=dict[bytes, str])
+    changed: list[bytes] = field(default_factory=list[bytes])
+    missing: list[bytes] = field(default_factory=list[bytes])
+    untracked: set[bytes] = field(default_factory=set[bytes])
+    hashes: dict[bytes, str] = field(default_factory=dict[bytes, str])
 
 
 class Repository:
@@ -217,13 +221,13 @@ class Repository:
         found = re.search(rb"^([0-9a-f]{40,64}) " + re.escape(os.fsencode(name)) + rb"$", packed, re.MULTILINE)
         return found[1].decode() if found else None
 
-    async def status(self, within: str = "") -> Status:
+    async def status(self, within: str = "") -> Look:
         """Return what differs from HEAD in the index or on disk, and new files; only below a folder, if given.
 
         Raises:
             GitError: git fails, as in the other methods.
         """
-        return read_status(await self.git(*STATUS, *_below(within)))
+        return read_look(await self.git(*STATUS, *_below(within)))
 
     async def commits(self, before: str | None, after: str) -> int:
         """Return the number of commits in one commit's history but not in another's."""
@@ -410,26 +414,32 @@ def find_repository(
     return repository, within
 
 
-FIELDS_BEFORE_PATH = {"1": 7, "u": 9, "?": 0}
+_FIELDS_BEFORE_PATH = {"1": 7, "u": 9, "?": 0}
 """The number of fields before the path, by the kind of a line of `git status`."""
 
 
-def read_status(lines: list[str]) -> Status:
+def read_look(lines: list[str]) -> Look:
     """Parse the output of `git status`. Raises `GitError` if it is empty."""
     if not lines or not lines[0].startswith("# "):
         raise GitError("git status said nothing")
-    head: str | None = None
-    paths: list[bytes] = []
-    untracked: list[bytes] = []
+    look = Look()
     for line in lines:
         kind, _, rest = line.partition(" ")
-        if kind == "#" and rest.startswith("branch.oid "):
-            head = None if rest.endswith("(initial)") else rest.rpartition(" ")[2]
-        elif kind in FIELDS_BEFORE_PATH and rest:
-            paths.append(unquote_path(rest.split(" ", FIELDS_BEFORE_PATH[kind])[-1]))
-            if kind == "?":
-                untracked.append(paths[-1])
-    return Status(head, paths, untracked)
+        if kind not in _FIELDS_BEFORE_PATH or not rest:
+            continue
+        *fields, path = rest.split(" ", _FIELDS_BEFORE_PATH[kind])
+        name = unquote_path(path)
+        if kind == "?":
+            look.untracked.add(name.removesuffix(b"/"))
+            look.changed.append(name)
+            continue
+        state, mode, blob = fields[0], fields[2], fields[5]
+        look.committed[name] = ABSENT if mode == ABSENT else f"{mode} {blob}"
+        if state == "D.":
+            look.missing.append(name)
+        elif state[1] != ".":
+            look.changed.append(name)
+    return look
 
 
 def _below(within: str) -> tuple[str, ...]:

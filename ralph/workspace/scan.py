@@ -1,4 +1,4 @@
-"""Scans of many files: ignored paths, content hashes, the files that a checkpoint can contain, progress, cancellation.
+"""Scans of many files: ignored paths, content hashes, git objects, the files that a checkpoint can contain, progress.
 
 A content hash is git's: a mode and a blob's id (`100644 8baef1b4…`), so that a file can be compared with a commit
 without git. To bound the work, a file of more than 4 MiB is identified by its size, its modification time and its first
@@ -9,10 +9,13 @@ links are opened.
 import asyncio
 import hashlib
 import os
+import re
 import stat
 import time
-from collections.abc import Callable, Collection, Generator, Iterable
+import zlib
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import NamedTuple, TypeVar, TypeVarTuple
 
 import anyio.from_thread
@@ -100,6 +103,127 @@ class ContentHashes:
         digest = hashlib.new(self._algorithm, b"blob %d\0" % len(content), usedforsecurity=False)
         digest.update(content)
         return digest.hexdigest()
+
+
+SMALL = 64 * 1024
+"""Bytes of the largest file that is not left to git."""
+
+_TREE = "40000"
+_TREE_READ = 1024 * 1024
+_PACKED_AT_ONCE = 64 * 1024 * 1024
+_NOT_ASCII = re.compile(rb"[^ -~]+")
+_GITS_TO_JUDGE = re.compile(rb"\.git|~", re.IGNORECASE)
+"""What a path has, besides characters that a file system may ignore, if git may refuse it as another name for .git."""
+
+
+class Objects:
+    """The loose objects and the refs of a repository that no one else writes to, written without git.
+
+    Starting git takes longer than all the work of a small checkpoint. The methods block for less than that; they raise
+    `OSError`.
+
+    Args:
+        folder: the repository's.
+        algorithm: of its ids, sha1 or sha256.
+    """
+
+    def __init__(self, folder: Path, algorithm: str) -> None:
+        self._folder = folder
+        self._algorithm = algorithm
+        self._entry = re.compile(rb"(\d+) ([^\0]+)\0(.{%d})" % hashlib.new(algorithm).digest_size, re.DOTALL)
+
+    def commit(self, body: bytes, ref: str) -> str:
+        """Write a commit, and a ref to it; return its id."""
+        commit = self._write(b"commit", body)
+        self._put(self._folder / ref, f"{commit}\n".encode())
+        return commit
+
+    def blob(self, top: bytes, path: bytes) -> str:
+        """Write a file or a link below a folder; return its content hash.
+
+        Raises:
+            ValueError: it is for git to judge, or large.
+        """
+        if _GITS_TO_JUDGE.search(_NOT_ASCII.sub(b"", path)) or passes_link(top, path, {b"": False}):
+            raise ValueError("its path may lead elsewhere")
+        mode = os.lstat(top + path).st_mode
+        if stat.S_ISLNK(mode):
+            return f"120000 {self._write(b'blob', os.readlink(top + path))}"  # noqa: PTH115  bytes are no Path
+        content = read_regular(top + path, SMALL + 1)
+        if len(content) > SMALL:
+            raise ValueError("it is large")
+        return f"{'100755' if mode & stat.S_IXUSR else '100644'} {self._write(b'blob', content)}"
+
+    def tree(self, before: str, changes: Mapping[bytes, str]) -> str:
+        """Write the tree that follows from another one by content hashes; return its id.
+
+        Raises:
+            ValueError: a tree that is needed is large or damaged.
+            FileNotFoundError: one is in a pack.
+        """
+        entries = {path: hash_.split(" ") if hash_ != ABSENT else None for path, hash_ in changes.items()}
+        return self._follow(before, entries) or self._write(b"tree", b"")
+
+    def _follow(self, before: str, changes: Mapping[bytes, list[str] | None]) -> str:
+        """Write the tree that follows; return its id, empty for one without entries."""
+        entries = self._entries(before) if before else {}
+        inner: dict[bytes, dict[bytes, list[str] | None]] = {}
+        for path, entry in changes.items():
+            name, below, rest = path.partition(b"/")
+            if below:
+                inner.setdefault(name, {})[rest] = entry
+            elif entry is None and name in entries and entries[name][0] != _TREE:
+                del entries[name]
+        for name, within in inner.items():
+            mode, old = entries.get(name, ("", ""))
+            if mode == _TREE or any(within.values()):
+                entries[name] = [_TREE, self._follow(old if mode == _TREE else "", within)]
+        entries |= {path: entry for path, entry in changes.items() if entry and b"/" not in path}
+        order = sorted((name + b"/" * (mode == _TREE), name) for name, (mode, id_) in entries.items() if id_)
+        found = (b"%b %b\0%b" % (entries[name][0].encode(), name, bytes.fromhex(entries[name][1])) for _, name in order)
+        return self._write(b"tree", b"".join(found)) if order else ""
+
+    def _entries(self, tree: str) -> dict[bytes, list[str]]:
+        reading = zlib.decompressobj()
+        loose = reading.decompress(read_regular(self._path(tree), _TREE_READ), _TREE_READ)
+        kind, _, body = loose.partition(b"\0")
+        if kind != b"tree %d" % len(body) or not reading.eof:
+            raise ValueError(f"the tree {tree} is large or damaged")
+        return {name: [mode.decode(), id_.hex()] for mode, name, id_ in self._entry.findall(body)}
+
+    def _write(self, kind: bytes, body: bytes) -> str:
+        loose = b"%b %d\0%b" % (kind, len(body), body)
+        name = hashlib.new(self._algorithm, loose, usedforsecurity=False).hexdigest()
+        if not (path := self._path(name)).exists():
+            self._put(path, zlib.compress(loose, 1))
+        return name
+
+    def _path(self, name: str) -> Path:
+        return self._folder / "objects" / name[:2] / name[2:]
+
+    def _put(self, path: Path, content: bytes) -> None:
+        new = self._folder / f"new.{os.getpid()}"
+        new.write_bytes(content)
+        try:
+            new.replace(path)
+        except FileNotFoundError:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            new.replace(path)
+
+
+def blobs(top: Path, paths: Iterator[bytes]) -> bytes:
+    """Return the next small files in the format of `git fast-import`; empty after the last."""
+    root = os.fsencode(top) + b"/"
+    found: list[bytes] = []
+    room = _PACKED_AT_ONCE
+    while room > 0 and (path := next(paths, None)) is not None:
+        check_cancelled()
+        with suppress(OSError):
+            content = read_regular(root + path, SMALL + 1)
+            if len(content) <= SMALL:
+                found.append(b"blob\ndata %d\n%b\n" % (len(content), content))
+                room -= len(content)
+    return b"".join(found)
 
 
 LARGEST = 100 * 1024 * 1024

@@ -62,16 +62,18 @@ async def checkpoint(workspace: Workspace) -> None:
 
 
 @pytest.mark.parametrize(
-    ("module", "look"), [(base, snapshot), (scan, snapshot), (scan, checkpoint), (file_index, checkpoint)]
+    ("module", "look", "after"),
+    [(base, snapshot, 20), (scan, snapshot, 20), (scan, checkpoint, 20), (scan, checkpoint, FILES + 20)],
 )
 async def test_a_look_is_ended_within_a_moment_wherever_it_is(
     module: object,
     look: Callable[[Workspace], Coroutine[None, None, None]],
+    after: int,
     workspace: Workspace,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    held = Held(after=20)
+    held = Held(after=after)
     monkeypatch.setattr(module, "check_cancelled", held)
     monkeypatch.setattr(file_index, "_MANY", 1)
     with anyio.fail_after(10):
@@ -82,8 +84,8 @@ async def test_a_look_is_ended_within_a_moment_wherever_it_is(
         assert await anyio.to_thread.run_sync(held.ended.wait, 5)
     monkeypatch.setattr(module, "check_cancelled", check_cancelled)
     assert [path.name for path in below(tmp_path / "state") if path.suffix == ".lock" or path.match("tmp_*")] == []
-    after = await workspace.checkpoint("run", 0, "after")
-    assert await held_files(workspace, str(after.commit)) == FILES
+    found = await workspace.checkpoint("run", 0, "after")
+    assert await held_files(workspace, str(found.commit)) == FILES
 
 
 def empty_out(folder: Path) -> None:
@@ -105,8 +107,8 @@ async def test_many_small_files_are_packed_and_held_as_they_are(
     folder: Path, workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(file_index, "_MANY", 1)
-    monkeypatch.setattr(file_index, "_SMALL", 1000)
-    monkeypatch.setattr(file_index, "_PACKED_AT_ONCE", 500)
+    monkeypatch.setattr(scan, "SMALL", 1000)
+    monkeypatch.setattr(scan, "_PACKED_AT_ONCE", 500)
     (folder / "large.bin").write_bytes(b"\r\n\0" * 1000)
     (folder / "crlf.txt").write_bytes(b"one\r\ntwo\r\n")
     (folder / "empty").touch()
