@@ -1,5 +1,6 @@
 """`ralph doctor`: checks of everything that a run needs, with a remedy for each failure."""
 
+import os
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -77,6 +78,7 @@ async def _all_findings(folder: Path, store: str | None) -> "list[Finding]":
         *await _executors(settings, plugins),
         *_plugins(plugins),
         *await _sandbox(settings, folder),
+        *_environment(settings),
         *await _store(settings, plugins),
         *_workspace(folder, settings),
         *problems,
@@ -155,6 +157,11 @@ async def _sandbox(settings: "Settings", folder: Path) -> "list[Finding]":
     except RalphError as error:
         return [_failed("sandbox", error)]
     return [_finding("sandbox", ok=True, detail=f"{settings.sandbox.kind}, network: {settings.sandbox.network}")]
+
+
+def _environment(settings: "Settings") -> "list[Finding]":
+    withheld = settings.environment.withheld(os.environ)
+    return [_finding("environment", ok=True, detail=withheld)] if withheld else []
 
 
 async def _store(settings: "Settings", plugins: "Plugins") -> "list[Finding]":

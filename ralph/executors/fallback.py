@@ -101,6 +101,7 @@ class FallbackExecutor(Executor):
     def confine(self, confinement: Confinement, permissions: PermissionPolicy) -> None:
         self.primary.confine(confinement, permissions)
         self.secondary.confine(confinement, permissions)
+        self.confinement = self.primary.confinement
 
     async def start(self) -> None:
         """Start the primary, or the secondary if the primary cannot work."""

@@ -121,7 +121,12 @@ def started(
         max_iterations=run.limits.max_iterations,
         resumed=resumed,
     )
-    return [begun, events.OrphansEnded(**run.stamp(now, iteration=0), processes=orphans)] if orphans else [begun]
+    told: list[events.Event] = [begun]
+    if orphans:
+        told.append(events.OrphansEnded(**run.stamp(now, iteration=0), processes=orphans))
+    if withheld := parts.executor.confinement.variables.withheld(os.environ):
+        told.append(events.Diagnosed(**run.stamp(now, iteration=0), text=withheld))
+    return told
 
 
 class Iterate(NamedTuple):

@@ -1,9 +1,8 @@
 """Confinement of the agent and the verifiers: their environment variables, and bubblewrap where the kernel allows it.
 
 Variables with secret names, or ones that lead to a secret (SSH_AUTH_SOCK, addresses with a password), are not passed on
-unless the program needs them: an unattended agent has no business with
-them, and what it prints ends up in a model's context. In a strict list only the named ones are passed on, with what no
-program can do without.
+unless the program needs them: an unattended agent has no business with them, and what it prints ends up in a model's
+context. In a strict list only the named ones are passed on, with what no program can do without.
 
 A sandboxed program sees the machine read-only, except the workspace and the listed paths. The home folder, the folder
 for temporary files and `/run` are its own and empty, and go when it ends. It sees no other processes, cannot reach this
@@ -91,6 +90,13 @@ class Variables(BaseModel, frozen=True, extra="forbid", defer_build=True):
             needed: the names of those without which the program cannot work, a login's for example.
         """
         return {name: value for name, value in environ.items() if name in needed or self._passes(name, value)}
+
+    def withheld(self, environ: Mapping[str, str]) -> str:
+        """Return sentences on the variables that are not passed on; empty if the user named those that are."""
+        passed = environ if self.only is not None else self.of(environ)
+        names = sorted(name for name in environ if name not in passed and not name.startswith("RALPH_"))
+        which = f"Withheld from the agent and the checks, as they may lead to secrets: {', '.join(names)}."
+        return f"{which} To pass one on, name it in environment.keep." if names else ""
 
     def _passes(self, name: str, value: str) -> bool:
         if self.only is not None:

@@ -10,6 +10,17 @@ import pytest
 
 from ralph.settings import read_settings
 
+AGENT = """
+from ralph.plugins import Provider, hookimpl
+from ralph.testing import ScriptedExecutor
+
+DONE = "All done.\\n---RALPH_STATUS---\\nEXIT_SIGNAL: true\\nREASON: written\\n---END_RALPH_STATUS---"
+
+@hookimpl
+def ralph_executors():
+    yield Provider("quick", "is done", lambda context: ScriptedExecutor([DONE]))
+"""
+
 
 class TestInit:
     def test_it_writes_the_projects_own_test_command_and_trusts_what_it_wrote(
@@ -207,3 +218,32 @@ class TestDoctor:
         (store,) = [finding for finding in told["findings"] if finding["name"] == "store"]
         assert store["ok"] is False
         assert told["ok"] is False
+
+
+def test_variables_that_are_withheld_are_named_at_the_start_of_a_run_and_by_doctor(
+    ralph: Callable[..., Any], workspace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (workspace / ".ralph").mkdir()
+    (workspace / ".ralph" / "plugin.py").write_text(AGENT)
+    values = {"DATABASE_URL": "postgres://db/shop", "SECRET_KEY": "s3cret-of-mine", "SSH_AUTH_SOCK": "/run/agent.1"}
+    for name, value in {**values, "RALPH_STORE": "memory:", "LANG": "C"}.items():
+        monkeypatch.setenv(name, value)
+    run = ("run", "Work.", "--executor", "quick", "--verify", "none", "--display", "plain", "--trust")
+
+    started = ralph(*run)
+    (line,) = [line for line in started.out.splitlines() if "Withheld" in line]
+    assert all(name in line for name in values)
+    assert "RALPH_STORE" not in line
+    assert "LANG" not in line
+    assert "environment.keep" in line
+    assert not [value for value in values.values() if value in started.out]
+    findings = {finding["name"]: finding for finding in json.loads(ralph("doctor", "--json").out)["findings"]}
+    assert findings["environment"]["detail"] in line
+    assert findings["environment"]["ok"]
+
+    monkeypatch.setenv("RALPH_ENVIRONMENT__KEEP", '["DATABASE_URL", "SECRET_*", "*_AUTH_*"]')
+    monkeypatch.setenv("GH_TOKEN", "t0ken-of-mine")
+    (line,) = [line for line in ralph(*run).out.splitlines() if "Withheld" in line]
+    assert "secrets: GH_TOKEN." in line
+    monkeypatch.delenv("GH_TOKEN")
+    assert "Withheld" not in ralph(*run).out + ralph("doctor").out
