@@ -3,12 +3,13 @@
 import os
 import shlex
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 
 from ralph.errors import WorkspaceError
 from ralph.system.patterns import relative_patterns
 from ralph.workspace.base import PlainWorkspace, Snapshot, Workspace
-from ralph.workspace.gate import Git, environment, read_settings
+from ralph.workspace.gate import GitError, listed, read_settings
 from ralph.workspace.git import GitWorkspace
 from ralph.workspace.repository import Repository, find_repository
 
@@ -105,11 +106,10 @@ def _belongs(repository: Repository) -> bool:
         return git_dir.parent == common / "worktrees" and os.path.realpath(git_dir / back) == str(dot_git)
     if git_dir == dot_git:
         return True
-    query = ("config", "--file", "-", "--no-includes", "--get", "core.worktree")
     for name in ("config.worktree", "config"):
-        answer = Git(environment(GIT_DIR=os.devnull), ()).now(*query, stdin=read_settings(git_dir / name))
-        if answer.returncode == 0:
-            return os.path.realpath(git_dir / os.fsdecode(answer.stdout).strip()) == str(repository.top)
+        with suppress(GitError):
+            if named := dict(listed(read_settings(git_dir / name))).get("core.worktree"):
+                return os.path.realpath(git_dir / named) == str(repository.top)
     return False
 
 

@@ -259,11 +259,7 @@ class FileIndex:
     @property
     def _theirs(self) -> dict[str, str]:
         """The variable by which git finds the user's objects."""
-        if self.repository is None:
-            return {}
-        path = str(self.repository.common / "objects")
-        quoted = path.replace("\\", "\\\\").replace('"', '\\"')
-        return {"GIT_ALTERNATE_OBJECT_DIRECTORIES": f'"{quoted}"' if set(path) & set(':"\n') else path}
+        return self.repository.borrowed if self.repository else {}
 
     async def _begin(self) -> None:
         await self._prepare()

@@ -14,6 +14,7 @@ import subprocess
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -198,7 +199,11 @@ _KEPT = frozenset((
 ))
 """The keys of the repository's settings that are kept: none names a program, a file or an address."""
 
-_USERS = frozenset((*(key for key in _KEPT if not key.startswith(("core.rep", "extensions."))), "core.excludesfile"))
+SPARSE = ("core.sparsecheckout", "core.sparsecheckoutcone", "index.sparse")
+"""Those of them that each worktree may have for itself."""
+
+_READ = _KEPT | {"core.hookspath", "commit.gpgsign", "extensions.worktreeconfig"}
+_USERS = frozenset(key for key in _READ if not key.startswith(("core.rep", "extensions."))) | {"core.excludesfile"}
 
 
 _HARMLESS = re.compile(
@@ -228,7 +233,7 @@ def settings_with_programs_of(before: bytes, now: bytes, fitting: Collection[_Se
         fitting: settings that are harmless here.
     """
     try:
-        then, present = _settings(before), _settings(now)
+        then, present = listed(before), listed(now)
     except GitError:
         return before, []
     places = {".", *(value for key, value in then if key.startswith("remote.") and key.endswith(".url"))}
@@ -247,7 +252,7 @@ def settings_with_programs_of(before: bytes, now: bytes, fitting: Collection[_Se
     risky = {key for key in known.keys() | found.keys() if not stays(key)}
     wanted = [(key, value) for key, value in then if key in risky]
 
-    def is_wanted(settings: list[_Setting]) -> bool:
+    def is_wanted(settings: Iterable[_Setting]) -> bool:
         ours = [(key, value) for key, value in settings if key in risky or not stays(key)]
         ordered = any(key.startswith("include") for key in risky)
         return ours == wanted or (not ordered and _by_key(ours) == _by_key(wanted))
@@ -258,7 +263,7 @@ def settings_with_programs_of(before: bytes, now: bytes, fitting: Collection[_Se
     if len(undone) <= _UNDONE_AT_MOST:
         made = _edited(now, undone, wanted)
         with suppress(GitError):
-            if is_wanted(_settings(made)):
+            if is_wanted(listed(made)):
                 return made, undone
     return before, undone
 
@@ -283,48 +288,56 @@ def _edited(text: bytes, keys: Iterable[str], wanted: Sequence[_Setting]) -> byt
         return read_settings(file)
 
 
-def settings_in(text: bytes) -> dict[str, str]:
-    """Return the settings in the text of a settings file that are kept; nothing is included. Blocks.
+@lru_cache(maxsize=128)
+def listed(text: bytes) -> tuple[_Setting, ...]:
+    """Return the settings in a text, in their order; one without a value is true, and nothing is included. Blocks.
 
     Raises:
         GitError: the text is not valid.
     """
-    return {key: value for key, value in _settings(text) if key in _KEPT and "\n" not in value}
-
-
-def _settings(text: bytes) -> list[_Setting]:
-    """Return all settings in a text, in their order; one without a value is true."""
     if not text.strip():
-        return []
+        return ()
     asked = Git(environment(GIT_DIR=os.devnull), ())
     done = asked.now("config", "--file", "-", "--no-includes", "--null", "--list", stdin=text)
     if done.returncode:
         raise GitError(complaint(done.stderr.decode("utf-8", "replace")))
-    return _listed(done.stdout)
+    return _pairs(done.stdout)
 
 
 def users_settings(git_dir: Path) -> dict[str, str]:
     """Return the user's own settings that are kept, for a repository: those of the machine and the home. Blocks."""
     told = {name: value for name, value in os.environ.items() if name.startswith("GIT_CONFIG_") and name in _WHERE}
     env = {name: value for name, value in environment().items() if name not in _WHERE} | told
-    found: dict[str, str] = {}
     with TemporaryDirectory(prefix="ralph-") as common:  # of a repository without settings, for `includeIf "gitdir:…"`
         for name in ("objects", "refs"):
             Path(common, name).mkdir()
         asked = Git(env | {"GIT_DIR": str(git_dir), "GIT_COMMON_DIR": common}, ())
-        for scope in ("--system", "--global"):
-            with suppress(GitError):  # without such a file, git fails
-                listed = _listed(asked.now("config", scope, "--includes", "--null", "--list").stdout)
-                found |= {key: value for key, value in listed if key in _USERS and "\n" not in value}
-    return found
+        with suppress(GitError):
+            return kept(_pairs(asked.now("config", "--includes", "--null", "--list").stdout), _USERS)
+    return {}
 
 
 _WHERE = ("GIT_CONFIG_NOSYSTEM", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_GLOBAL")
 
 
-def _listed(output: bytes) -> list[_Setting]:
-    pairs = (entry.partition("\n") for entry in output.decode("utf-8", "surrogateescape").split("\0") if entry)
-    return [(key, value if sep else "true") for key, sep, value in pairs]
+def _pairs(output: bytes) -> tuple[_Setting, ...]:
+    entries = (entry.partition("\n") for entry in output.decode("utf-8", "surrogateescape").split("\0") if entry)
+    return tuple((key, value if sep else "true") for key, sep, value in entries)
+
+
+def kept(settings: Iterable[_Setting], keys: Collection[str] = ()) -> dict[str, str]:
+    """Return the settings with these keys, by default those of a repository that Ralph regards."""
+    return {key: value for key, value in settings if key in (keys or _READ) and "\n" not in value}
+
+
+def is_on(settings: Mapping[str, str], key: str, *, default: str = "false") -> bool:
+    """Return whether a setting is on; one that is neither on nor off counts as on."""
+    return settings.get(key, default).lower() not in {"false", "no", "off", "0", ""}
+
+
+def is_shared(key: str) -> bool:
+    """Return whether a setting may be in the view, which all worktrees share."""
+    return key in _KEPT and key not in SPARSE
 
 
 def settings_text(settings: Iterable[tuple[str, str]]) -> str:

@@ -2,8 +2,8 @@
 
 import os
 from collections import deque
-from collections.abc import AsyncGenerator, Iterable
-from contextlib import asynccontextmanager, suppress
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from itertools import chain, islice
 from pathlib import Path
 from time import monotonic
@@ -13,6 +13,7 @@ from ralph.errors import WorkspaceError
 from ralph.types import evolve
 from ralph.types.output import Changes, Checkpoint
 from ralph.workspace.base import CommitResult, PlainWorkspace, Snapshot, fingerprint, summarize
+from ralph.workspace.branch import Branch
 from ralph.workspace.checkpoints import Checkpoints
 from ralph.workspace.file_index import FileIndex
 from ralph.workspace.gate import ANY, GitError
@@ -89,6 +90,7 @@ class GitWorkspace(PlainWorkspace):
         self._repository = repository
         self._within = within
         self._hooks = hooks
+        self._branch = Branch(repository, self._index.folder / "commit")
         self._hashes = ContentHashes(path, repository.algorithm)
         self._seen: _Seen | None = None
         self._indexed: _Seen | None = None
@@ -143,6 +145,10 @@ class GitWorkspace(PlainWorkspace):
         if made.commit:
             self._indexed = indexed if made is before else fresh
         return made
+
+    def acquire(self, run_id: str) -> None:
+        super().acquire(run_id)
+        self._branch.clear()
 
     async def guard(self, run_id: str) -> str:
         if self._seen is not None and self._seen.snapshot.seen_by == "git":
@@ -213,7 +219,7 @@ class GitWorkspace(PlainWorkspace):
         return int(await self._repository.git.line(*words, none=ANY) or 0) if then else 0
 
     async def reset_branch(self, run_id: str, commit: str) -> str:
-        repository, git = self._repository, self._repository.users_git
+        repository, git = self._repository, self._repository.git
         remedy = "The branch stays as it is; you can move it with `git reset`."
         if operation := operation_in_progress(repository):
             raise WorkspaceError(f"The branch cannot be moved: {operation} is in progress in {repository.top}.", remedy)
@@ -226,10 +232,8 @@ class GitWorkspace(PlainWorkspace):
             if not then or common != then:
                 why = "the current commit does not come after the commit of the checkpoint"
                 raise WorkspaceError(f"The branch cannot be moved: {why}.", remedy)
-            async with self._users_index() as index:
-                await git("read-tree", then, env=index)  # the index moves, too; the files stay
-                await git("update-ref", f"{self._checkpoints.heads(run_id)}{now[:12]}", now)
-                await git("update-ref", "-m", "ralph rollback", "HEAD", then, now)
+            repository.require_plain()
+            await self._branch.move_back(then, now, f"{self._checkpoints.heads(run_id)}{now[:12]}")
         except GitError as error:
             raise WorkspaceError(f"The branch could not be moved: {error}.", remedy) from error
         return now
@@ -246,22 +250,15 @@ class GitWorkspace(PlainWorkspace):
             return CommitResult()
         if operation := operation_in_progress(self._repository):
             return CommitResult(message=f"The changes are not committed: {operation} is in progress.")
-        index = self._checkpoints.folder / "commit.index"
-        _remove(index)
         try:
             new = await self._new_repositories(paths)
             left = f"{some_of([*map(display_path, new)])}: a new nested repository, whose settings git would follow"
             if len(new) == len(paths):
                 return CommitResult(message=f"Not committed is {left}.")
-            paths = [path for path in paths if path not in new]
-            if not self._hooks:
-                await self._repository.require_no_filter(paths)
-            made = await self._commit(paths, message, {"GIT_INDEX_FILE": str(index)})
+            made = await self._commit([path for path in paths if path not in new], message)
             return made._replace(message=f"{made.message} (without {left})") if new else made
-        except GitError as error:
+        except (GitError, OSError) as error:
             return CommitResult(message=f"The changes are not committed: {error}. {_REMEDY}")
-        finally:
-            _remove(index)
 
     async def _new_repositories(self, paths: Iterable[bytes]) -> set[bytes]:
         """Return those of the paths that are repositories but no submodules of the last commit."""
@@ -273,57 +270,15 @@ class GitWorkspace(PlainWorkspace):
         known = {unquote_path(line.partition("\t")[2]) for line in lines if line.startswith("160000 ")}
         return {path for path in found if path.rstrip(b"/") not in known}
 
-    async def _commit(self, paths: Iterable[bytes], message: str, meanwhile: dict[str, str]) -> CommitResult:
-        """Commit these files through an index of its own; other changes and staged files stay as they are."""
-        git = self._repository.open_git if self._hooks else self._repository.users_git
-        listed = b"".join(path + b"\0" for path in paths)
-        update = ("update-index", "--add", "--remove", "--replace", "-z", "--stdin")
-        head = await git.line("rev-parse", "--quiet", "--verify", "HEAD", none=ANY)
-        words = ("--quiet", "--message", message)
-        note = ""
-        async with self._users_index() as users:
-            await git(*update, stdin=listed, env=users)
-            await git("read-tree", head or "--empty", env=meanwhile)
-            await git(*update, stdin=listed, env=meanwhile)
-            if self._hooks:
-                note = await self._repository.with_hooks("commit", *words, workspace=self.path, env=meanwhile)
-            else:
-                await git("commit", *words, env=meanwhile)
-        commit = await git.line("rev-parse", "HEAD")
-        return CommitResult(commit, f"Committed{note} as {commit[:12]}: {message.partition(chr(10))[0]}")
-
-    @asynccontextmanager
-    async def _users_index(self) -> AsyncGenerator[dict[str, str]]:
-        """Lock the user's index, as git does, and replace it at the end by the copy that the block has changed.
-
-        The variable for the copy is yielded. If the block raises, the index stays as it is.
-
-        Raises:
-            GitError: another git has the lock, or has left it behind.
-        """
-        index = self._repository.git_dir / "index"
-        lock, copy = index.with_name("index.lock"), self._checkpoints.folder / "users.index"
-        _remove(copy)
-        try:
-            handle = os.open(lock, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
-        except OSError as error:
-            raise GitError(
-                f"{str(lock)!r} cannot be made ({error.strerror}): another git holds it, or left it"
-            ) from error
-        try:
-            with os.fdopen(handle, "wb") as file:
-                with suppress(FileNotFoundError):
-                    copy.write_bytes(index.read_bytes())
-                    _take_time(index, copy)
-                yield {"GIT_INDEX_FILE": str(copy)}
-                file.write(copy.read_bytes())
-            _take_time(copy, lock)
-            lock.replace(index)
-        except OSError as error:
-            raise GitError(f"the index could not be written: {error.strerror}") from error
-        finally:
-            lock.unlink(missing_ok=True)
-            _remove(copy)
+    async def _commit(self, paths: Sequence[bytes], message: str) -> CommitResult:
+        listed, note, problem = b"".join(path + b"\0" for path in paths), "", ""
+        if self._hooks:
+            commit, note, problem = await self._branch.commit_with_hooks(listed, message, self.path)
+        else:
+            await self._repository.require_no_filter(paths)
+            if (commit := await self._branch.commit(listed, message)) is None:
+                return CommitResult()
+        return CommitResult(commit, f"Committed{note} as {commit[:12]}: {message.partition(chr(10))[0]}{problem}")
 
     async def _differing(self, look: Look) -> tuple[list[bytes], dict[bytes, str]]:
         """Return the paths that differ from the commit, and the commits of nested repositories."""
@@ -409,15 +364,3 @@ def _unchanged(path: str, before: Snapshot, after: Snapshot, between: _Between) 
     """Return whether a path has its old content. A path that differs from neither commit is compared by them."""
     old, new = between.get(path, (_CLEAN, _CLEAN))
     return before.files.get(path, old) == after.files.get(path, new)
-
-
-def _take_time(index: Path, copy: Path) -> None:
-    """Give a copy of an index its time, by which git knows which files may have changed since without a trace."""
-    when = index.stat().st_mtime_ns
-    os.utime(copy, ns=(when, when))
-
-
-def _remove(index: Path) -> None:
-    """Remove an index, and the lock of a killed git."""
-    index.unlink(missing_ok=True)
-    index.with_name(f"{index.name}.lock").unlink(missing_ok=True)

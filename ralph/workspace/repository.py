@@ -15,17 +15,21 @@ from typing import Literal
 from ralph.errors import WorkspaceError
 from ralph.system.files import read_regular
 from ralph.workspace.gate import (
+    SPARSE,
     Confine,
     Git,
     GitError,
     environment,
     git_program,
     in_sandbox,
+    is_on,
+    is_shared,
+    kept,
+    listed,
     make_view,
     read_list,
     read_settings,
     require_plain,
-    settings_in,
     users_settings,
 )
 from ralph.workspace.lock import state_folder
@@ -61,7 +65,7 @@ def unquote_path(path: str) -> bytes:
     return _ESCAPED.sub(character, path[1:-1].encode("ascii", "replace"))
 
 
-_EMPTY_TREES = {
+EMPTY_TREES = {
     "sha1": "4b825dc642cb6eb9a060e54bf8d69288fbee4904",
     "sha256": "6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939dd74decc5321",
 }
@@ -99,13 +103,14 @@ class Repository:
     Args:
         top: the folder that its paths start from.
         git_dir: git's folder.
-        algorithm: of its ids, sha1 or sha256.
         common: the folder that all its worktrees share; by default `git_dir`.
-        settings: those of its own settings that are kept; None for none.
+        settings: those of its own settings that Ralph regards; None for none.
+        users: those of the user's; None to read them.
         state_dir: the folder for the views of repositories; None for the user's state folder.
         confine: starts git in a sandbox; None for no sandbox.
 
     Attributes:
+        algorithm: of its ids, sha1 or sha256.
         git: reads the repository.
         users_git: changes it in the user's name, without running anything but git.
         open_git: changes it as the user's git does, with their settings, the repository's own, hooks and filters.
@@ -116,24 +121,33 @@ class Repository:
         top: Path,
         git_dir: Path,
         *,
-        algorithm: str = "sha1",
         common: Path | None = None,
         settings: Mapping[str, str] | None = None,
+        users: Mapping[str, str] | None = None,
         state_dir: Path | None = None,
         confine: Confine | None = None,
     ) -> None:
         self.top = top
         self.git_dir = git_dir
         self.common = common or git_dir
-        self.algorithm = algorithm
+        self.algorithm = (settings or {}).get("extensions.objectformat", "sha1")
         self.confine = confine
-        self._settings = settings or {}
+        self._settings, self._given = settings or {}, users
         self.state_dir = state_dir
+
+    @cached_property
+    def settings(self) -> dict[str, str]:
+        """The user's and the repository's settings that Ralph regards."""
+        return {**self._users, **self._settings}
+
+    @cached_property
+    def _users(self) -> Mapping[str, str]:
+        return users_settings(self.git_dir) if self._given is None else self._given
 
     @cached_property
     def excluded(self) -> bytes:
         """The user's list of ignored paths for all repositories, and then the repository's own."""
-        named = self._users_settings.get("core.excludesfile")
+        named = self.settings.get("core.excludesfile")
         own = Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config") / "git" / "ignore"
         users = read_list(Path(os.path.realpath(Path(named).expanduser() if named else own)))
         return users + read_list(self.common / "info" / "exclude")
@@ -169,21 +183,31 @@ class Repository:
         require_plain(self.common, self.git_dir)
 
     @cached_property
-    def _users_settings(self) -> dict[str, str]:
-        return users_settings(self.git_dir)
-
-    @cached_property
     def _pinned(self) -> dict[str, str]:
         """The environment that names git's folders; making it blocks for some milliseconds."""
         name = sha256(os.fsencode(self.common)).hexdigest()[:32]
-        users = {key: value for key, value in self._users_settings.items() if key != "core.excludesfile"}
         folder = (self.state_dir or state_folder()) / "git" / name
         try:
-            view = make_view(folder, self.common, users | dict(self._settings), self.excluded)
+            shared = {key: value for key, value in self.settings.items() if is_shared(key)}
+            view = make_view(folder, self.common, shared, self.excluded)
         except OSError as error:
             raise GitError(f"{str(folder)!r} cannot be written: {error.strerror}") from error
         where = {"GIT_DIR": str(self.git_dir), "GIT_COMMON_DIR": str(view), "GIT_WORK_TREE": str(self.top)}
-        return environment(**where)
+        for number, (key, value) in enumerate(self.sparse.items()):
+            where |= {f"GIT_CONFIG_KEY_{number}": key, f"GIT_CONFIG_VALUE_{number}": value}
+        return environment(**where, GIT_CONFIG_COUNT=str(len(self.sparse)))
+
+    @property
+    def sparse(self) -> dict[str, str]:
+        """The settings of a sparse checkout, which may be this worktree's alone."""
+        return {key: value for key, value in self.settings.items() if key in SPARSE}
+
+    @property
+    def borrowed(self) -> dict[str, str]:
+        """The variable by which git finds the repository's objects from another one."""
+        path = str(self.common / "objects")
+        quoted = path.replace("\\", "\\\\").replace('"', '\\"')
+        return {"GIT_ALTERNATE_OBJECT_DIRECTORIES": f'"{quoted}"' if set(path) & set(':"\n') else path}
 
     async def head(self) -> str | None:
         """Return the commit that is checked out, read without git; None before the first commit.
@@ -191,26 +215,29 @@ class Repository:
         Raises:
             GitError: the folder is no longer a repository.
         """
-        found = self._head()
-        if found == _NOT_IN_FILES:
-            return await self.git.line("rev-parse", "--quiet", "--verify", "HEAD", none=(1,)) or None
-        return found
+        name, found = self.tip()
+        return found if name else await self.git.line("rev-parse", "--quiet", "--verify", "HEAD", none=(1,)) or None
 
-    def _head(self) -> str | None:
+    def tip(self) -> tuple[str, str | None]:
+        """Return the name of the branch, or HEAD, and its commit, from files; an empty name if it is not in files.
+
+        Raises:
+            GitError: the folder is no longer a repository.
+        """
         if not (self.common / "objects").is_dir():
             raise GitError(f"not a git repository: {str(self.git_dir)!r}")
         name = "HEAD"
         for _ in range(_LINKED):
             text = _first_line(self.git_dir / name) or (_first_line(self.common / name) if name != "HEAD" else "")
             if _ID.fullmatch(text):
-                return text
+                return name, text
             if not text and name != "HEAD":
-                return self._packed(name)
+                return name, self._packed(name)
             name = text.removeprefix("ref:").strip()
             if not text.startswith("ref:") or not name.startswith("refs/") or ".." in name:
                 raise GitError(f"not a git repository: its HEAD is {text[:40]!r}")
             if name == "refs/heads/.invalid":
-                return _NOT_IN_FILES
+                return "", None
         raise GitError("its HEAD leads nowhere")
 
     def _packed(self, name: str) -> str | None:
@@ -237,7 +264,7 @@ class Repository:
         """Return the content hashes, before and after, of paths that differ between two commits."""
         words = ("diff-tree", "-r", "--raw", "--no-abbrev", "--no-renames", "--no-ext-diff", "--no-textconv")
         found: dict[bytes, tuple[str, str]] = {}
-        for line in await self.git(*words, before or _EMPTY_TREES[self.algorithm], after, "--", *_below(within)):
+        for line in await self.git(*words, before or EMPTY_TREES[self.algorithm], after, "--", *_below(within)):
             fields, _, path = line.removeprefix(":").partition("\t")
             old_mode, new_mode, old_id, new_id, _ = fields.split(" ")
             found[unquote_path(path)] = (_hash(old_mode, old_id), _hash(new_mode, new_id))
@@ -265,16 +292,15 @@ class Repository:
         if not any(common.is_relative_to(place) for place in (self.top, self.common)):
             return None
         try:
-            settings = settings_in(read_settings(common / "config"))
+            settings = _settings(git_dir, common)
         except GitError:
             settings = dict[str, str]()
-        algorithm = settings.get("extensions.objectformat", "sha1")
         return Repository(
             folder,
             git_dir,
-            algorithm=algorithm,
             common=common,
             settings=settings,
+            users=self._users,
             state_dir=self.state_dir,
             confine=self.confine,
         )
@@ -285,18 +311,22 @@ class Repository:
         *arguments: str,
         workspace: Path,
         env: Mapping[str, str] | None = None,
+        alias: str = "",
     ) -> str:
         """Run a command as the user's git does, with the repository's hooks, except those in the workspace.
 
-        Returns a phrase for the user if hooks were left out, else the empty string. The error names the hooks that may
-        be the cause: a hook's own message need not name it.
+        With `alias`, that shell function runs it. Returns a phrase for the user if hooks were left out, else the empty
+        string. The error names the hooks that may be the cause: a hook's own message need not name it.
         """
         folder = (self.top / await self.open_git.line("rev-parse", "--git-path", "hooks")).resolve()
+        git, word = self.open_git, command
+        if alias:
+            git, word = replace(git, options=("-c", f"alias.ralph-{command}=!{alias}")), f"ralph-{command}"
         if folder.is_relative_to(workspace) and not folder.is_relative_to(self.common):
-            await self.open_git("-c", f"core.hooksPath={os.devnull}", command, *arguments, env=env)
+            await git("-c", f"core.hooksPath={os.devnull}", word, *arguments, env=env)
             return " without the hooks, which lie in the workspace,"
         try:
-            await self.open_git(command, *arguments, env=env)
+            await git(word, *arguments, env=env)
         except GitError as error:
             hooks = [name for name in _HOOKS[command] if os.access(folder / name, os.X_OK)]
             runs = f", which runs the repository's hook {' and '.join(hooks)}," if hooks else ""
@@ -320,7 +350,6 @@ class Repository:
 _WHERE_SETTINGS = ("GIT_EXEC_PATH", "GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM")
 _IDENTITY = ("GIT_AUTHOR_", "GIT_COMMITTER_")
 _ID = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?", re.ASCII)
-_NOT_IN_FILES = "reftable"
 _LINKED = 6
 _PACKED_READ = 64 * 1024 * 1024
 
@@ -350,6 +379,14 @@ def _folders(dot_git: Path) -> tuple[Path, Path]:
     if not _first_line(git_dir / "HEAD") or not (common / "objects").is_dir():
         raise GitError(f"{str(git_dir)!r} is not a repository")
     return git_dir, common
+
+
+def _settings(git_dir: Path, common: Path) -> dict[str, str]:
+    """Return the settings of a repository that Ralph regards, with those of the worktree. Raises `GitError`."""
+    settings = kept(listed(read_settings(common / "config")))
+    if is_on(settings, "extensions.worktreeconfig"):
+        settings |= kept(listed(read_settings(git_dir / "config.worktree")), SPARSE)
+    return settings
 
 
 def _alternates(common: Path) -> list[Path]:
@@ -390,15 +427,13 @@ def find_repository(
     else:
         return None
     try:
-        settings = settings_in(read_settings(common / "config"))
-        algorithm = settings.get("extensions.objectformat", "sha1")
+        settings = _settings(git_dir, common)
         views = (state_dir or state_folder()) / "git"
         seen = (top, git_dir, common, views, *_alternates(common))
         confine = partial(in_sandbox, readable=seen) if confined else None
         repository = Repository(
             top,
             git_dir,
-            algorithm=algorithm,
             common=common,
             settings=settings,
             state_dir=state_dir,

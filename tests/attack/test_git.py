@@ -566,6 +566,49 @@ async def test_git_writes_through_no_link(name: str, template: Path, tmp_path: P
         assert name == "HEAD" or repo.git("rev-parse", "HEAD") == head
 
 
+def bytes_of(place: Path) -> dict[Path, bytes]:
+    return {path: path.read_bytes() for path in (place, *place.rglob("*")) if path.is_file()}
+
+
+def exchange(place: Path, victim: Path, link: Callable[[Path, Path], None]) -> None:
+    if not place.is_symlink():
+        if os.path.lexists(place):
+            place.rename(place.with_name(f"was-{os.urandom(8).hex()}"))
+        link(victim, place)
+
+
+@pytest.mark.parametrize("kind", ["link", "hard link"])
+async def test_a_commit_writes_through_nothing_that_is_planted_after_the_check(
+    kind: str, template: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = gate.run
+    folders = ["logs", "logs/refs", "objects", "refs", "refs/heads", "."]
+    files = ["COMMIT_EDITMSG", "index", "index.lock", "logs/HEAD", "logs/refs/heads/main", "refs/heads/main.lock"]
+    for number, name in enumerate([*files, *folders] if kind == "link" else files):
+        (tmp_path / str(number)).mkdir()
+        repo = copied(template, tmp_path / str(number))
+        planted, victim = repo.path / ".git" / name, tmp_path / str(number) / "victim"
+        shutil.copytree(planted, victim) if planted.is_dir() else victim.write_bytes(b"precious\n")
+        before = bytes_of(victim)
+        workspace = open_workspace(repo.path, state_dir=tmp_path / "state")
+        first = await workspace.checkpoint("run-1", 1, "before", seen=await workspace.snapshot())
+        repo.write("a.txt", "the agent's\n")
+        writing = False
+
+        async def seen(argv: list[str], planted: Path = planted, victim: Path = victim, **how: Any) -> Finished:
+            nonlocal writing
+            writing = writing or "commit-tree" in argv or {"commit", "--quiet"} <= set(argv)
+            if writing:
+                exchange(planted, victim, os.link if kind == "hard link" else os.symlink)
+            return await run(argv, **how)
+
+        with monkeypatch.context() as patched:
+            patched.setattr(gate, "run", seen)
+            made = await workspace.commit(str(first.commit), "work")
+        assert writing, made
+        assert bytes_of(victim) == before, (name, made)
+
+
 @pytest.mark.skipif(shutil.which("bwrap") is None, reason="there is no bubblewrap")
 async def test_with_the_sandbox_on_git_is_in_one(
     template: Path, tmp_path: Path, program: str, canary: Canary, monkeypatch: pytest.MonkeyPatch
@@ -597,8 +640,7 @@ async def test_with_the_sandbox_on_git_is_in_one(
     assert not canary.sang()
     assert {Path(argv[0]).name for argv in started} == {"bwrap"}
     assert all("--unshare-all" in argv for argv in started)
-    writes = [argv for argv in started if str(repo.path / ".git") in _writable(argv)]
-    assert all({"commit", "update-index", "read-tree", "rev-parse"} & set(argv) for argv in writes)
+    assert not [argv for argv in started if str(repo.path / ".git") in _writable(argv)]
 
 
 @pytest.mark.skipif(shutil.which("bwrap") is None, reason="there is no bubblewrap")

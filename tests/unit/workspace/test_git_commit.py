@@ -1,5 +1,8 @@
 """What a run has changed is committed, and nothing else; commits are taken off a branch and stay reachable."""
 
+import os
+import signal
+import sys
 import time
 from pathlib import Path
 
@@ -171,6 +174,46 @@ async def test_an_index_that_another_git_holds_is_no_commit(repo: Repository, wo
     assert repo.git("status", "--porcelain") == "M a.txt"
     assert (await workspace.commit(since, "x")).commit
     assert repo.git("status", "--porcelain") == ""
+
+
+KILLED = """
+import anyio, os, signal, sys
+from ralph.workspace import branch, open_workspace
+
+def killed(*arguments):
+    os.kill(os.getpid(), signal.SIGKILL)
+
+if sys.argv[4] == "before":
+    os.fsync = killed
+else:
+    branch._append = killed
+anyio.run(open_workspace(sys.argv[1], state_dir=sys.argv[2]).commit, sys.argv[3], "x")
+"""
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+async def test_the_locks_of_a_killed_ralph_are_removed_and_no_others(
+    repo: Repository, tmp_path: Path, when: str
+) -> None:
+    lock, ref = repo.path / ".git/index.lock", repo.path / ".git/refs/heads/main.lock"
+    state, head = str(tmp_path / "state"), repo.git("rev-parse", "HEAD")
+    for whose in ("ours", "theirs"):
+        workspace = open_workspace(repo.path, state_dir=state)
+        since = await held(workspace)
+        repo.write("a.txt", f"{whose}\n")
+        ended = await anyio.run_process([sys.executable, "-c", KILLED, str(repo.path), state, since, when], check=False)
+        assert ended.returncode == -signal.SIGKILL
+        assert (lock.exists(), ref.exists()) == (True, when == "before")
+        assert (repo.git("rev-parse", "HEAD") == head) is (when == "before")
+        if whose == "theirs":
+            os.utime(lock, (1, 1))
+        workspace = open_workspace(repo.path, state_dir=state)
+        workspace.acquire("run-1")
+        workspace.release()
+        assert (lock.exists(), ref.exists()) == (whose == "theirs", False)
+        if whose == "ours":
+            assert repo.git("status", "--porcelain") == ("M a.txt" if when == "before" else "")
+        head = repo.git("rev-parse", "HEAD")
 
 
 async def test_a_hook_that_refuses_is_told_and_the_index_is_as_it_was(repo: Repository, hooked: Workspace) -> None:

@@ -1,0 +1,287 @@
+"""The branch that is checked out, moved to another commit together with the user's index.
+
+An agent may exchange anything in a repository for a link at any time, also between a check and the write after it. So
+git writes nothing there: it makes objects, and a copy of the index, in a folder of Ralph's. They are put in place, with
+the ref and its log, from folders that were opened first: no path is followed again. No lock of git's is held before.
+"""
+
+import os
+import shutil
+import stat
+import time
+from collections.abc import AsyncGenerator, Generator
+from contextlib import ExitStack, asynccontextmanager, contextmanager, suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import BinaryIO, NamedTuple
+
+import anyio
+
+from ralph.workspace.gate import ANY, Git, GitError, is_on
+from ralph.workspace.repository import EMPTY_TREES, Repository
+
+_UPDATE = ("update-index", "--add", "--remove", "--replace", "-z", "--stdin")
+_NO_LINK = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+_FOLDER = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0)
+_NO_LOCK = "{!r} cannot be made ({}): another git holds it, or left it"
+_TRIES = 5
+_SAME = 5_000_000_000
+"""Nanoseconds between the note of a lock and its last change."""
+
+_SETTLE = """s() {
+then=$1; shift
+[ $# = 0 ] || git commit "$@" || return
+unset GIT_INDEX_FILE
+git diff-tree --quiet "$then" HEAD && return
+for i in 1 2 3 4 5; do
+  git diff-tree -r -z --name-only --no-renames "$then" HEAD |
+    git --literal-pathspecs reset --quiet --pathspec-from-file=- --pathspec-file-nul && return
+  sleep 1
+done; return 1; }; s"""
+"""A commit by the user's git, which the user's index then follows. One script does both, should Ralph be killed."""
+
+_UNSETTLED = (
+    ". But git could not write the index, so it still has the files from before, as `git status` shows: "
+    "run `git reset` when no other git runs."
+)
+
+
+class _IndexChangedError(GitError):
+    """Another git has changed the index since it was copied."""
+
+
+class _Folder(NamedTuple):
+    path: Path
+    handle: int
+
+
+class Branch:
+    """The branch that is checked out, or HEAD, and the user's index.
+
+    Args:
+        repository: the user's. Its folders must stay the ones that they are now.
+        scratch: a folder of Ralph's for what is being made; it exists only meanwhile.
+    """
+
+    def __init__(self, repository: Repository, scratch: Path) -> None:
+        self._repository = repository
+        self._scratch = scratch
+        places = (repository.git_dir, repository.common, repository.common / "objects")
+        self._places = [(path, _identity(path.stat()) if path.is_dir() else None) for path in places]
+
+    async def commit(self, listed: bytes, message: str) -> str | None:
+        """Commit files as they are, other changes and staged files stay; return the commit.
+
+        Returns None if the files are as in the last commit. Paths end in a zero byte. Raises `GitError`.
+        """
+        head = await self._repository.head()
+        async with self._working() as git:
+            await self._fill(git, head, listed)
+            (tree,) = await git("write-tree", "--missing-ok")
+            if head and tree == await git.line("rev-parse", f"{head}^{{tree}}"):
+                return None
+            parent = ("-p", head) if head else ()
+            (commit,) = await git("commit-tree", tree, *parent, "-F", "-", stdin=message.encode("utf-8", "replace"))
+            why = f"commit{'' if head else ' (initial)'}: {message.partition(chr(10))[0]}"
+            await self._move(git, head, commit, *_UPDATE, stdin=listed, why=why)
+            return commit
+
+    async def commit_with_hooks(self, listed: bytes, message: str, workspace: Path) -> tuple[str, str, str]:
+        """Commit files as the user's git does, with hooks, and without a lock while one runs. Raises `GitError`.
+
+        Returns the commit, a phrase if hooks were left out, and any problem.
+        """
+        repository = self._repository
+        head = await repository.head()
+        if (lock := repository.git_dir / "index.lock").exists():
+            raise GitError(_NO_LOCK.format(str(lock), "File exists"))
+        async with self._working() as own:
+            index = {"GIT_INDEX_FILE": own.env["GIT_INDEX_FILE"]}
+            await self._fill(replace(repository.open_git, env={**repository.open_git.env, **index}), head, listed)
+            then = head or EMPTY_TREES[repository.algorithm]
+            words = (then, "--quiet", "--message", message)
+            note = problem = ""
+            try:
+                note = await repository.with_hooks("commit", *words, workspace=workspace, env=index, alias=_SETTLE)
+            except GitError:
+                if await repository.head() == head:
+                    raise
+                problem = _UNSETTLED
+            except BaseException:  # git was ended, perhaps after it had committed
+                with anyio.CancelScope(shield=True), suppress(GitError):
+                    if await repository.head() != head:
+                        await repository.with_hooks("commit", then, workspace=workspace, alias=_SETTLE)
+                raise
+        return await repository.head() or "", note, problem
+
+    async def move_back(self, then: str, now: str, kept: str) -> None:
+        """Move the branch and the index to an earlier commit, and keep the present one by a ref. Raises `GitError`."""
+        async with self._working() as git:
+            await self._move(git, now, then, "read-tree", "--reset", then, why="ralph rollback", kept=kept)
+
+    def clear(self) -> None:
+        """Remove what a killed Ralph has left: files of its own, and locks of git's that are still its own.
+
+        Blocks. If the branch was moved by then, the index follows.
+        """
+        with suppress(OSError, ValueError, GitError):
+            commit, *notes = (self._scratch / "locks").read_text().splitlines()
+            moved = self._repository.tip()[1] == commit
+            for inode, when, name in (note.split(" ", 2) for note in notes):
+                lock = Path(name)
+                found = lock.lstat()
+                if found.st_ino == int(inode) and abs(found.st_mtime_ns - int(when)) < _SAME:
+                    lock.replace(lock.with_suffix("")) if moved and lock.name == "index.lock" else lock.unlink()
+        shutil.rmtree(self._scratch, ignore_errors=True)
+
+    @asynccontextmanager
+    async def _working(self) -> AsyncGenerator[Git]:
+        """Make the scratch folder; yield a git that writes nothing but an index and objects in it."""
+        self.clear()
+        (self._scratch / "objects").mkdir(parents=True, mode=0o700)
+        names = {"GIT_INDEX_FILE": "index", "GIT_OBJECT_DIRECTORY": "objects"}
+        own = {key: str(self._scratch / name) for key, name in names.items()} | self._repository.borrowed
+        users = self._repository.users_git
+        try:
+            yield replace(users, env={**users.env, **own}, writable=(self._scratch,), require=None)
+        finally:
+            shutil.rmtree(self._scratch, ignore_errors=True)
+
+    async def _fill(self, git: Git, head: str | None, listed: bytes) -> None:
+        """Make an index of a commit with some files as they are now."""
+        await git("read-tree", head or "--empty")
+        await git(*_UPDATE, stdin=listed)
+
+    async def _move(
+        self, git: Git, old: str | None, new: str, *words: str, why: str, stdin: bytes = b"", kept: str = ""
+    ) -> None:
+        """Move the branch, and the user's index by a call of git that is made on a copy of it."""
+        who = await git.line("var", "GIT_COMMITTER_IDENT", none=ANY) or f"Ralph <> {int(time.time())} +0000"
+        log = f"{old or '0' * len(new)} {new} {who}\t{why}\n".encode("utf-8", "surrogateescape")
+        copy = self._scratch / "users.index"
+        for _ in range(_TRIES):
+            before = self._index()
+            if before is not None:
+                copy.write_bytes(before[0])
+                os.utime(copy, ns=(before[1], before[1]))  # git knows by it which files may have changed since
+            await git(*words, stdin=stdin, env={"GIT_INDEX_FILE": str(copy)})
+            with suppress(_IndexChangedError), ExitStack() as stack:
+                folders = [stack.enter_context(_opened(*place)) for place in self._places]
+                (self._scratch / "locks").write_text(f"{new}\n")
+                self._put_objects(folders[2])
+                if kept:
+                    with _replacing(folders[1], kept) as file:
+                        file.write(f"{old}\n".encode())
+                with self._locked(folders[0], "index") as file:
+                    if self._index() != before:
+                        raise _IndexChangedError
+                    file.write(copy.read_bytes())
+                    file.flush()
+                    when = copy.stat().st_mtime_ns
+                    os.utime(file.fileno(), ns=(when, when))
+                    self._move_ref(folders[0], folders[1], old, new, log)
+                return
+        raise GitError("another git changes the index all the time")
+
+    def _move_ref(self, own: _Folder, common: _Folder, old: str | None, new: str, log: bytes) -> None:
+        name, _ = self._repository.tip()
+        if not name:  # the refs are not in files
+            done = self._repository.users_git.now("update-ref", "-m", "ralph", "HEAD", new, old or "0" * len(new))
+            if done.returncode:
+                raise GitError(done.stderr.decode("utf-8", "replace").strip())
+            return
+        place = own if name == "HEAD" else common
+        with self._locked(place, name) as file:
+            if self._repository.tip() != (name, old):
+                raise GitError(f"{name} was moved by another git")
+            file.write(f"{new}\n".encode())
+            file.flush()
+            os.fsync(file.fileno())
+        if is_on(self._repository.settings, "core.logallrefupdates", default="true"):
+            _append(place, f"logs/{name}", log)
+            if name != "HEAD":
+                _append(own, "logs/HEAD", log)
+
+    def _put_objects(self, objects: _Folder) -> None:
+        made = self._scratch / "objects"
+        files = [path for path in made.rglob("*") if path.is_file()]
+        for path in sorted(files, key=lambda path: path.suffix == ".idx"):  # a pack before its index
+            mode = stat.S_IMODE(path.stat().st_mode)
+            with path.open("rb") as source, _replacing(objects, str(path.relative_to(made)), ".ralph", mode) as file:
+                shutil.copyfileobj(source, file)
+
+    @contextmanager
+    def _locked(self, folder: _Folder, name: str) -> Generator[BinaryIO]:
+        """Replace a file under git's lock, and note that the lock is Ralph's."""
+        with _replacing(folder, name) as file:
+            about = os.fstat(file.fileno())
+            with (self._scratch / "locks").open("a") as notes:
+                notes.write(f"{about.st_ino} {about.st_mtime_ns} {folder.path / name}.lock\n")
+            yield file
+
+    def _index(self) -> tuple[bytes, int] | None:
+        """Return the content of the user's index, and its time."""
+        try:
+            handle = os.open(self._repository.git_dir / "index", os.O_RDONLY | _NO_LINK)
+        except FileNotFoundError:
+            return None
+        with os.fdopen(handle, "rb") as file:
+            return file.read(), os.fstat(handle).st_mtime_ns
+
+
+def _identity(found: os.stat_result) -> tuple[int, int]:
+    return found.st_dev, found.st_ino
+
+
+@contextmanager
+def _opened(path: Path, identity: tuple[int, int] | None) -> Generator[_Folder]:
+    """Open a folder, if it still is the one that it was."""
+    handle = os.open(path, _FOLDER)
+    try:
+        if _identity(os.fstat(handle)) != identity:
+            raise GitError(f"{str(path)!r} is another folder than when Ralph started")
+        yield _Folder(path, handle)
+    finally:
+        os.close(handle)
+
+
+@contextmanager
+def _parent(folder: _Folder, name: str) -> Generator[tuple[int, str]]:
+    """Open the folder of a file below another, made if it does not exist. No link is followed."""
+    *parts, last = name.split("/")
+    with ExitStack() as stack:
+        at = folder.handle
+        for part in parts:
+            with suppress(FileExistsError):
+                os.mkdir(part, stat.S_IMODE(os.fstat(at).st_mode), dir_fd=at)
+            at = os.open(part, _FOLDER | _NO_LINK, dir_fd=at)
+            stack.callback(os.close, at)
+        yield at, last
+
+
+@contextmanager
+def _replacing(folder: _Folder, name: str, suffix: str = ".lock", mode: int = 0o666) -> Generator[BinaryIO]:
+    """Open a new file next to another, which it replaces at the end of the block; if that raises, it is removed."""
+    with _parent(folder, name) as (at, last):
+        new = last + suffix
+        try:
+            handle = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _NO_LINK, mode, dir_fd=at)
+        except OSError as error:
+            raise GitError(_NO_LOCK.format(str(folder.path / (name + suffix)), error.strerror)) from error
+        try:
+            with os.fdopen(handle, "wb") as file:
+                yield file
+            os.replace(new, last, src_dir_fd=at, dst_dir_fd=at)
+        except BaseException:
+            os.unlink(new, dir_fd=at)
+            raise
+
+
+def _append(folder: _Folder, name: str, line: bytes) -> None:
+    """Add a line to a log, unless that is a link or no file of its own."""
+    with suppress(OSError), _parent(folder, name) as (at, last):
+        handle = os.open(last, os.O_WRONLY | os.O_APPEND | os.O_CREAT | _NO_LINK, 0o666, dir_fd=at)
+        with os.fdopen(handle, "ab") as file:
+            about = os.fstat(handle)
+            if stat.S_ISREG(about.st_mode) and about.st_nlink == 1:
+                file.write(line)
