@@ -17,7 +17,7 @@ from ralph.workspace.branch import Branch
 from ralph.workspace.checkpoints import Checkpoints
 from ralph.workspace.file_index import FileIndex
 from ralph.workspace.gate import ANY, GitError
-from ralph.workspace.nested import Nested
+from ralph.workspace.nested import Nested, state_of
 from ralph.workspace.protection import Protection, RestoredPaths
 from ralph.workspace.repository import Look, Repository, display_path, operation_in_progress, some_of, unquote_path
 from ralph.workspace.scan import ContentHashes, check_cancelled, in_thread
@@ -49,9 +49,10 @@ class _Seen(NamedTuple):
 class GitWorkspace(PlainWorkspace):
     """A folder in a git repository: its top, or a subfolder, and then only files below it count.
 
-    A snapshot costs one `git status`, and one more for each submodule and each untracked nested repository, at most 16.
-    A checkpoint right after it uses the same one. Ignored files do not count, and neither does staging. If the agent
-    has removed or damaged the repository, the files are compared with the last checkpoint, and the snapshot says why.
+    A snapshot costs one `git status`, and one more for each submodule and each untracked nested repository in which
+    something has changed, at most 16. A checkpoint right after it uses the same one. Ignored files do not count, and
+    neither does staging. If the agent has removed or damaged the repository, the files are compared with the last
+    checkpoint, and the snapshot says why.
 
     Args:
         path: the folder.
@@ -95,6 +96,7 @@ class GitWorkspace(PlainWorkspace):
         self._seen: _Seen | None = None
         self._indexed: _Seen | None = None
         self._nested: set[bytes] = set()
+        self._inner: dict[Path, tuple[object, tuple[Look, str | None]]] = {}
         self._repositories = Nested(repository.top, repository.git_dir, repository.common)
         git = (path / ".git", repository.git_dir, repository.common)
         self._theirs = UsersWork(self._index.folder, git, History(repository))
@@ -296,10 +298,7 @@ class GitWorkspace(PlainWorkspace):
             inner = self._repository.at(path) if self._own([path]) else None
             if inner is None:
                 continue
-            try:
-                within, head = await inner.status(), await inner.head()
-            except GitError:
-                within, head = Look(), None
+            within, head = await self._status_of(inner)
             if path in paths:
                 commits[path] = f"160000 {head}"
             paths.update(path + b"/" + name for name in (*within.committed, *within.untracked))
@@ -308,6 +307,21 @@ class GitWorkspace(PlainWorkspace):
             queued.update(more)
         own = await in_thread(len(paths) > _MANY, self._own, paths)
         return sorted(own), {own_path: commits[path] for own_path, path in own.items() if path in commits}
+
+    def _is_noise(self, folder: str) -> bool:
+        return self._noise(f"{os.path.relpath(folder, self.path)}/")
+
+    async def _status_of(self, inner: Repository) -> tuple[Look, str | None]:
+        """Return the status and commit of a nested repository; git is asked only if something in it has changed."""
+        try:
+            state = await in_thread(True, state_of, inner, self._is_noise)  # noqa: FBT003
+            before, found = self._inner.get(inner.top, (None, None))
+            if found is None or before != state or state is None:
+                found = await inner.status(), await inner.head()
+                self._inner[inner.top] = state, found
+        except GitError:
+            return Look(), None
+        return found
 
     def _own(self, paths: Iterable[bytes]) -> dict[bytes, bytes]:
         """Return those paths that count, by their names from the workspace."""

@@ -1,10 +1,12 @@
 """Nested repositories, found without git: git enters those that an index names, under their own settings and hooks."""
 
+import hashlib
 import os
 import stat
 import struct
+import time
 from collections import deque
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
@@ -12,6 +14,8 @@ from typing import NamedTuple
 from ralph.system.files import read_regular
 from ralph.workspace.gate import SETTINGS
 from ralph.workspace.protection import below, is_folder
+from ralph.workspace.repository import Repository
+from ralph.workspace.scan import SETTLED, check_cancelled
 
 _REPOSITORIES = 500
 _LEAD_READ = 64 * 1024
@@ -98,6 +102,38 @@ class Nested:
         if state != self._links.get(index, ((),))[0]:
             self._links[index] = state, _gitlinks(index)
         return self._links[index][1]
+
+
+def state_of(repository: Repository, ignored: Callable[[str], bool]) -> tuple[object, ...] | None:
+    """Return a value that changes with a repository's commit, index and files; no file is read, and blocks.
+
+    Returns None if something has changed so lately that a further change may not show.
+
+    Args:
+        repository: a nested one.
+        ignored: whether a folder's path is ignored.
+
+    Raises:
+        GitError: it is no longer a repository.
+    """
+    now, newest, pending = time.time_ns(), 0, [str(repository.top)]
+    digest = hashlib.blake2b(digest_size=16)
+    for number, folder in enumerate(pending):
+        check_cancelled(number)
+        with suppress(OSError), os.scandir(folder) as entries:
+            for entry in entries:
+                is_dir = entry.is_dir(follow_symlinks=False)
+                if entry.name == ".git" or (is_dir and ignored(entry.path)):
+                    continue
+                there = entry.stat(follow_symlinks=False)
+                newest = max(newest, there.st_mtime_ns, there.st_ctime_ns)
+                state = (there.st_mode, there.st_size, there.st_mtime_ns, there.st_ctime_ns, there.st_ino)
+                digest.update(f"{entry.path}\0{state}\0".encode("utf-8", "surrogateescape"))
+                pending += [entry.path] if is_dir else []
+    index = _state(repository.git_dir / "index")
+    exclude = _state(repository.common / "info" / "exclude")
+    settled = now - max(newest, index[-1], exclude[-1]) > SETTLED
+    return (*repository.tip(), index, exclude, digest.digest()) if settled else None
 
 
 def _state(path: Path) -> tuple[int, ...]:

@@ -31,7 +31,7 @@ WHOLE_FILE = 4 * 1024 * 1024
 READ_AT_ONCE = 64 * 1024 * 1024
 READ_ENTRIES = 20_000
 _END = 64 * 1024
-_SETTLED = 2_000_000_000
+SETTLED = 2_000_000_000
 """Nanoseconds after its last change until a file's size and times are trusted: file systems' clocks are coarse."""
 
 _Known = tuple[tuple[int, ...], str]
@@ -72,7 +72,7 @@ class ContentHashes:
                 budget -= min(found.st_size, WHOLE_FILE)
                 mark = self._hash(self._root + b"/" + path, found, readable=readable)
             hashes[path] = mark
-            if now - max(found.st_mtime_ns, found.st_ctime_ns) > _SETTLED:
+            if now - max(found.st_mtime_ns, found.st_ctime_ns) > SETTLED:
                 known[path] = (state, mark)
         self._known = known
         return hashes

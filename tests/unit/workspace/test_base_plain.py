@@ -143,7 +143,7 @@ async def test_a_folder_that_is_gone_is_a_problem_and_not_an_error(folder: Path,
 
 
 async def test_a_file_that_settled_is_not_read_again(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(scan, "_SETTLED", -1 << 62)
+    monkeypatch.setattr(scan, "SETTLED", -1 << 62)
     workspace = PlainWorkspace(folder)
     before = await workspace.snapshot()
 
