@@ -91,6 +91,7 @@ class GitWorkspace(PlainWorkspace):
         self._repository = repository
         self._within = within
         self._hooks = hooks
+        self._committed = False
         self._branch = Branch(repository, self._index.folder / "commit")
         self._hashes = ContentHashes(path, repository.algorithm)
         self._seen: _Seen | None = None
@@ -280,6 +281,9 @@ class GitWorkspace(PlainWorkspace):
             await self._repository.require_no_filter(paths)
             if (commit := await self._branch.commit(listed, message)) is None:
                 return CommitResult()
+            if not self._committed and (left := self._repository.left_out("commit")):
+                problem = f" (without {left}; with --commit-hooks your own git commits)"
+            self._committed = True
         return CommitResult(commit, f"Committed{note} as {commit[:12]}: {message.partition(chr(10))[0]}{problem}")
 
     async def _differing(self, look: Look) -> tuple[list[bytes], dict[bytes, str]]:

@@ -333,6 +333,14 @@ class Repository:
             raise GitError(f"`git {command}`{runs} refused: {error}") from error
         return ""
 
+    def left_out(self, command: Literal["commit", "merge"]) -> str:
+        """Return what of the user's does not run if Ralph commits by itself: hooks, signing; empty for nothing."""
+        named = self.settings.get("core.hookspath")
+        folder = self.top / Path(named).expanduser() if named else self.common / "hooks"
+        hooks = [name for name in (*_HOOKS[command], f"post-{command}") if os.access(folder / name, os.X_OK)]
+        parts = [f"the hook{'s' if hooks[1:] else ''} {', '.join(hooks)}"] if hooks else []
+        return " and ".join([*parts, "signing"] if is_on(self.settings, "commit.gpgsign") else parts)
+
     async def require_no_filter(self, paths: Iterable[bytes]) -> None:
         """Refuse paths with contents that the repository's attributes send through a filter, such as git-lfs.
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from ralph.errors import WorkspaceError
 from ralph.workspace.file_index import FileIndex
-from ralph.workspace.gate import ANY, GitError, read_list
+from ralph.workspace.gate import ANY, GitError, read_list, settings_text
 from ralph.workspace.lock import state_folder
 from ralph.workspace.repository import Repository, find_repository, operation_in_progress, unquote_path
 
@@ -114,7 +114,9 @@ class Worktree:
             return await self.repository.with_hooks(*words, workspace=self.origin)
         await self.repository.require_no_filter(await self.repository.differences("HEAD", self.branch))
         await self.repository.users_git(*words)
-        return ""
+        left = self.repository.left_out("merge")
+        is_commit = left and await self.repository.head() != await self.repository.git.line("rev-parse", self.branch)
+        return f" without {left}," if is_commit else ""
 
     async def _discard(self, checkpoint: str | None) -> str:
         git = self.repository.users_git
@@ -224,12 +226,15 @@ async def _add(repository: Repository, folder: Path, branch: str, top: Path, *, 
         await repository.require_no_filter(map(unquote_path, listed))
     (repository.common / "worktrees").mkdir(exist_ok=True)
     await repository.users_git("worktree", "add", *words)
-    _lead_straight(top / ".git")
+    _settle(top / ".git", settings_text(repository.sparse.items()))
 
 
-def _lead_straight(dot_git: Path) -> None:
-    """Rewrite the file that leads a worktree to its repository: git wrote the way through Ralph's view of it."""
-    dot_git.write_text(f"gitdir: {Path(dot_git.read_text().removeprefix('gitdir: ').strip()).resolve()}\n")
+def _settle(dot_git: Path, settings: str) -> None:
+    """Give a worktree its settings, and rewrite the file that leads to it: git wrote the way through Ralph's view."""
+    git_dir = Path(dot_git.read_text().removeprefix("gitdir: ").strip()).resolve()
+    dot_git.write_text(f"gitdir: {git_dir}\n")
+    if settings:
+        (git_dir / "config.worktree").write_text(settings)
 
 
 def find_worktree(

@@ -152,6 +152,25 @@ async def test_hooks_are_run_only_by_request(repo: Repository, workspace: Worksp
     assert not (repo.path / "ran").exists()
 
 
+async def test_hooks_and_signing_that_are_left_out_are_named_once(repo: Repository, tmp_path: Path) -> None:
+    repo.write(".git/hooks/pre-commit", "#!/bin/sh\nexit 1\n").chmod(0o755)
+    repo.write(".git/hooks/post-commit", "#!/bin/sh\n").chmod(0o755)
+    repo.git("config", "commit.gpgSign", "true")
+    workspace = open_workspace(repo.path, state_dir=tmp_path / "state")
+    since = await held(workspace)
+    for number, named in enumerate((" (without the hooks pre-commit, post-commit and signing; ", "")):
+        repo.write("a.txt", f"{number}\n")
+        made = await workspace.commit(since, "x")
+        assert made.message.partition(": x")[2].startswith(named), made.message
+        assert ("--commit-hooks" in made.message) is bool(named)
+        since = await held(workspace)
+    repo.git("config", "core.hooksPath", "elsewhere")
+    repo.git("config", "commit.gpgSign", "false")
+    workspace = open_workspace(repo.path, state_dir=tmp_path / "state")
+    repo.write("a.txt", "2\n")
+    assert (await workspace.commit(since, "x")).message.endswith(": x")
+
+
 async def test_what_needs_a_filter_is_not_committed_without_it(repo: Repository, workspace: Workspace) -> None:
     since = await held(workspace)
     repo.write(".gitattributes", "*.bin filter=lfs\n")
