@@ -292,7 +292,7 @@ class GitWorkspace(PlainWorkspace):
         paths = {path.removesuffix(b"/") for path in found}
         commits: dict[bytes, str] = {}
         untracked = [path for path in look.changed if path.endswith(b"/")]
-        queue = deque(_inside(self._repository, b"", [*untracked, *(path + b"/" for path in self._index.apart)]))
+        queue = deque(self._inside(self._repository, b"", [*untracked, *(path + b"/" for path in self._index.apart)]))
         queued = set(queue)
         self._nested = set(queue)
         for _ in range(NESTED):
@@ -306,11 +306,18 @@ class GitWorkspace(PlainWorkspace):
             if path in paths:
                 commits[path] = f"160000 {head}"
             paths.update(path + b"/" + name for name in (*within.committed, *within.untracked))
-            more = [place for place in _inside(inner, path + b"/", within.changed) if place not in queued]
+            more = [place for place in self._inside(inner, path + b"/", within.changed) if place not in queued]
             queue.extend(more)
             queued.update(more)
         own = await in_thread(len(paths) > _MANY, self._own, paths)
         return sorted(own), {own_path: commits[path] for own_path, path in own.items() if path in commits}
+
+    def _inside(self, repository: Repository, base: bytes, found: Iterable[bytes]) -> list[bytes]:
+        """Return the paths of nested repositories: untracked ones and submodules."""
+        untracked = [path.removesuffix(b"/") for path in found if path.endswith(b"/")]
+        links = self._repositories.in_index(repository.git_dir / "index")
+        there = [path for path in links if os.path.lexists(repository.top / os.fsdecode(path) / ".git")]
+        return [base + path for path in (*untracked, *there)]
 
     def _is_noise(self, folder: str) -> bool:
         return self._noise(f"{os.path.relpath(folder, self.path)}/")
@@ -370,12 +377,6 @@ def _gits_own(path: Path, repository: Repository) -> list[Path]:
 
 def _is_repository(folder: Path) -> bool:
     return not folder.is_symlink() and os.path.lexists(folder / ".git")
-
-
-def _inside(repository: Repository, base: bytes, found: Iterable[bytes]) -> list[bytes]:
-    """Return the paths of nested repositories: untracked ones and submodules."""
-    untracked = [path.removesuffix(b"/") for path in found if path.endswith(b"/")]
-    return [base + path for path in (*untracked, *repository.nested())]
 
 
 def _unchanged(path: str, before: Snapshot, after: Snapshot, between: _Between) -> bool:

@@ -72,7 +72,7 @@ class Nested:
         """Return git's folders of the repositories at paths and in the index, theirs included; blocks."""
         found: dict[Path, Path] = {}
         strays: set[Path] = set()
-        links = self._in_index(self._git[0] / "index")
+        links = self.in_index(self._git[0] / "index")
         queue = deque(self._top / os.fsdecode(path.rstrip(b"/")) for path in (*paths, *links))
         seen: set[Path] = set()
         while queue and len(seen) < _REPOSITORIES:
@@ -90,13 +90,13 @@ class Nested:
                 strays.add(folder / ".git" if git_dir is None or not self._reaches(git_dir) else leader)
                 continue
             found |= {each: folder for each in (git_dir, common) if each not in self._git}
-            queue.extend(folder / os.fsdecode(path) for path in self._in_index(git_dir / "index"))
+            queue.extend(folder / os.fsdecode(path) for path in self.in_index(git_dir / "index"))
         return Inner(found, frozenset(strays))
 
     def _reaches(self, folder: Path) -> bool:
         return any(folder.is_relative_to(place) for place in (self._top, *self._git))
 
-    def _in_index(self, index: Path) -> list[bytes]:
+    def in_index(self, index: Path) -> list[bytes]:
         """Return the paths in an index that git takes for nested repositories; of a changed index anew."""
         state = _state(index)
         if state != self._links.get(index, ((),))[0]:

@@ -69,7 +69,6 @@ EMPTY_TREES = {
     "sha1": "4b825dc642cb6eb9a060e54bf8d69288fbee4904",
     "sha256": "6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939dd74decc5321",
 }
-_SETTINGS_READ = 256 * 1024
 
 STATUS = (
     *("status", "--porcelain=v2", "--branch", "--untracked-files=all", "--no-renames", "--no-ahead-behind"),
@@ -158,7 +157,7 @@ class Repository:
 
     @cached_property
     def users_git(self) -> Git:
-        who = {name: value for name, value in os.environ.items() if name.startswith(("GIT_AUTHOR_", "GIT_COMMITTER_"))}
+        who = {name: value for name, value in os.environ.items() if name.startswith(_IDENTITY)}
         state = self.state_dir or state_folder()
         writable = (self.common, self.git_dir, self.top, state / "checkpoints", state / "worktrees")
         env, require = self._pinned | who, self.require_plain
@@ -166,17 +165,13 @@ class Repository:
 
     @cached_property
     def open_git(self) -> Git:
+        users = (*_IDENTITY, "GIT_EXEC_PATH", "GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM")
         own = {
-            name: value for name, value in os.environ.items() if name in _WHERE_SETTINGS or not name.startswith("GIT_")
+            name: value for name, value in os.environ.items() if not name.startswith("GIT_") or name.startswith(users)
         }
-        who = {name: value for name, value in self.users_git.env.items() if name.startswith(_IDENTITY)}
-        where = {
-            "GIT_DIR": str(self.git_dir),
-            "GIT_WORK_TREE": str(self.top),
-            "GIT_TERMINAL_PROMPT": "0",
-            "LC_ALL": "C",
-        }
-        return Git(own | who | where, (), timeout=300.0, require=self.require_plain)
+        where = {"GIT_DIR": str(self.git_dir), "GIT_WORK_TREE": str(self.top)}
+        env = own | where | {"GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}
+        return Git(env, (), timeout=300.0, require=self.require_plain)
 
     def require_plain(self) -> None:
         """Refuse links and pipes where git writes; raises `GitError`."""
@@ -210,11 +205,7 @@ class Repository:
         return {"GIT_ALTERNATE_OBJECT_DIRECTORIES": f'"{quoted}"' if set(path) & set(':"\n') else path}
 
     async def head(self) -> str | None:
-        """Return the commit that is checked out, read without git; None before the first commit.
-
-        Raises:
-            GitError: the folder is no longer a repository.
-        """
+        """Return the commit that is checked out, read without git; None before the first. Raises as `tip` does."""
         name, found = self.tip()
         return found if name else await self.git.line("rev-parse", "--quiet", "--verify", "HEAD", none=(1,)) or None
 
@@ -254,7 +245,7 @@ class Repository:
         Raises:
             GitError: git fails, as in the other methods.
         """
-        return read_look(await self.git(*STATUS, *_below(within)))
+        return read_look(await self.git(*STATUS, *filter(None, [within])))
 
     async def commits(self, before: str | None, after: str) -> int:
         """Return the number of commits in one commit's history but not in another's."""
@@ -264,25 +255,16 @@ class Repository:
         """Return the content hashes, before and after, of paths that differ between two commits."""
         words = ("diff-tree", "-r", "--raw", "--no-abbrev", "--no-renames", "--no-ext-diff", "--no-textconv")
         found: dict[bytes, tuple[str, str]] = {}
-        for line in await self.git(*words, before or EMPTY_TREES[self.algorithm], after, "--", *_below(within)):
+        for line in await self.git(*words, before or EMPTY_TREES[self.algorithm], after, "--", *filter(None, [within])):
             fields, _, path = line.removeprefix(":").partition("\t")
             old_mode, new_mode, old_id, new_id, _ = fields.split(" ")
             found[unquote_path(path)] = (_hash(old_mode, old_id), _hash(new_mode, new_id))
         return found
 
-    def nested(self) -> list[bytes]:
-        """Return the paths of checked-out submodules that `.gitmodules` names; blocks."""
-        try:
-            lines = read_regular(self.top / ".gitmodules", _SETTINGS_READ).splitlines()
-        except OSError:
-            return []
-        settings = (line.partition(b"=") for line in lines)
-        paths = {value.strip().strip(b'"').rstrip(b"/") for key, _, value in settings if key.strip().lower() == b"path"}
-        return sorted(path for path in paths if path and self.at(path) is not None)
-
     def at(self, path: bytes) -> "Repository | None":
         """Return the repository in a folder of this one; None if none exists, or the path leads outside."""
         folder = self.top / os.fsdecode(path)
+        settings = dict[str, str]()
         try:
             if not folder.resolve().is_relative_to(self.top) or not (folder / ".git").exists():
                 return None
@@ -291,10 +273,8 @@ class Repository:
             return None
         if not any(common.is_relative_to(place) for place in (self.top, self.common)):
             return None
-        try:
+        with suppress(GitError):
             settings = _settings(git_dir, common)
-        except GitError:
-            settings = dict[str, str]()
         return Repository(
             folder,
             git_dir,
@@ -355,7 +335,6 @@ class Repository:
             raise GitError(f"{some_of(found)} need a filter of the repository, which only --commit-hooks runs")
 
 
-_WHERE_SETTINGS = ("GIT_EXEC_PATH", "GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM")
 _IDENTITY = ("GIT_AUTHOR_", "GIT_COMMITTER_")
 _ID = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?", re.ASCII)
 _LINKED = 6
@@ -439,14 +418,7 @@ def find_repository(
         views = (state_dir or state_folder()) / "git"
         seen = (top, git_dir, common, views, *_alternates(common))
         confine = partial(in_sandbox, readable=seen) if confined else None
-        repository = Repository(
-            top,
-            git_dir,
-            common=common,
-            settings=settings,
-            state_dir=state_dir,
-            confine=confine,
-        )
+        repository = Repository(top, git_dir, common=common, settings=settings, state_dir=state_dir, confine=confine)
         within = "" if top == folder else folder.relative_to(top).as_posix()
         if within and replace(repository.git, options=()).now("check-ignore", "--quiet", "--", within).returncode == 0:
             return None
@@ -477,16 +449,12 @@ def read_look(lines: list[str]) -> Look:
             look.changed.append(name)
             continue
         state, mode, blob = fields[0], fields[2], fields[5]
-        look.committed[name] = ABSENT if mode == ABSENT else f"{mode} {blob}"
+        look.committed[name] = _hash(mode, blob)
         if state == "D.":
             look.missing.append(name)
         elif state[1] != ".":
             look.changed.append(name)
     return look
-
-
-def _below(within: str) -> tuple[str, ...]:
-    return (within,) if within else ()
 
 
 def _hash(mode: str, blob: str) -> str:
