@@ -75,8 +75,9 @@ def test_the_next_command_ends_what_is_left(tmp_path: Path, command: str) -> Non
         check=False,
     )
     assert killed.returncode == -9
-    assert len(sleeping(long)) == 1
+    (left,) = sleeping(long)
     after = run_ralph(run if command == "run" else (command,), environment, repository.path)
     assert after.returncode in {0, 5}, after.stderr
-    assert f"{'' if command == 'run' else 'Ended what a killed Ralph had left running'}" in after.stderr
+    ended = "what the dead process left running" if command == "run" else "Ended what a killed Ralph had left running"
+    assert f"{ended}: {left.pid} sleep" in (after.stdout if command == "run" else after.stderr)
     assert sleeping(long) == []

@@ -4,54 +4,108 @@ import os
 import shutil
 import subprocess
 import sys
+import time
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 
-pytestmark = [pytest.mark.attack, pytest.mark.timeout(180)]
+pytestmark = [pytest.mark.attack, pytest.mark.timeout(240)]
 
 NAMES = (
     *("git", "copilot", "npm", "node", "bwrap", "sh", "bash", "python3", "gh", "claude", "codex", "opencode", "check"),
     *("rg", "ps", "uname", "xdg-open", "locale", "ldd", "getconf", "gcc", "ssh"),
 )
-CALLS = (
-    ("doctor",),
-    ("init",),
-    ("run", "Work.", "--verify", "check --all", "--executor", "copilot-cli", "--display", "json"),
-    ("run", "Work.", "--verify-shell", "check", "--executor", "claude", "--display", "json"),
-    ("run", "Work.", "--verify", "none", "--executor", "acp", "--worktree", "--display", "json"),
-    ("runs",),
-    ("plugins",),
+RUN = ("run", "Work.", "--display", "json", "--max-iterations", "1")
+CALLS: tuple[tuple[tuple[str, ...], set[int], set[str]], ...] = (
+    (("doctor",), {0, 6}, {"git", "node", "npm"}),
+    (("init",), {0}, set()),
+    ((*RUN, "--verify", "check --all", "--executor", "copilot-cli"), {2}, {"check"}),
+    ((*RUN, "--verify-shell", "check", "--executor", "claude"), {2}, {"check"}),
+    ((*RUN, "--verify", "none", "--executor", "acp"), {6}, {"opencode"}),
+    ((*RUN, "--verify", "none", "--executor", "copilot-cli", "--sandbox", "bwrap"), {2, 6}, {"bwrap"}),
+    ((*RUN, "--verify", "none", "--executor", "copilot-cli"), {6}, set()),
+    ((*RUN, "--verify", "none", "--executor", "claude", "--worktree"), {6}, set()),
+    (("runs",), {0}, set()),
+    (("plugins",), {0}, set()),
 )
+"""Each command, its exit codes, and the planted programs that it starts if Ralph takes PATH as it is."""
+
+UNPROTECTED = """
+import sys
+from ralph.system import files
+files._absolute = lambda path: path or ""
+from ralph.cli import main
+sys.argv[0] = "ralph"
+main()
+"""
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Path:
+    """A repository with programs in its top and in `bin`, each of which leaves its name in `sign`."""
+    folder, sign = tmp_path / "workspace", tmp_path / "sign"
+    (folder / "bin").mkdir(parents=True)
+    (tmp_path / "home").mkdir()
+    subprocess.run(["git", "init", "-q", str(folder)], check=True)
+    identity = ("-c", "user.name=a", "-c", "user.email=a@b.c")
+    subprocess.run(["git", "-C", str(folder), *identity, "commit", "-q", "--allow-empty", "-m", "a"], check=True)
+    for name in NAMES:
+        for place in (folder, folder / "bin"):
+            (place / name).write_text(f'#!/bin/sh\necho "$0" >> {sign}\n')
+            (place / name).chmod(0o755)
+    return folder
+
+
+def environment(folder: Path, entries: tuple[str, ...]) -> dict[str, str]:
+    system = os.path.dirname(shutil.which("git") or "")  # noqa: PTH120
+    return {
+        "HOME": str(folder / "home"),
+        "XDG_CACHE_HOME": str(folder / "cache"),
+        "RALPH_PLUGINS__ACP__AGENT": "opencode",
+        "npm_config_registry": "http://127.0.0.1:9",
+        "npm_config_fetch_retries": "0",
+        "PATH": os.pathsep.join(entries).format(system=f"{system}:/bin"),
+    }
 
 
 @pytest.mark.parametrize("entries", [("", "{system}"), (".", "bin", "{system}"), ("./bin", "{system}", "")])
-def test_no_program_of_the_workspace_is_started(tmp_path: Path, entries: tuple[str, ...]) -> None:
-    workspace, sign = tmp_path / "workspace", tmp_path / "sign"
-    (workspace / "bin").mkdir(parents=True)
-    subprocess.run(["git", "init", "-q", str(workspace)], check=True)
-    identity = ("-c", "user.name=a", "-c", "user.email=a@b.c")
-    subprocess.run(["git", "-C", str(workspace), *identity, "commit", "-q", "--allow-empty", "-m", "a"], check=True)
-    for name in NAMES:
-        for place in (workspace, workspace / "bin"):
-            (place / name).write_text(f'#!/bin/sh\necho "$0" >> {sign}\n')
-            (place / name).chmod(0o755)
-    system = os.path.dirname(shutil.which("git") or "")  # noqa: PTH120
-    environment = {
-        "HOME": str(tmp_path / "home"),
-        "XDG_CACHE_HOME": str(tmp_path / "cache"),
-        "npm_config_registry": "http://127.0.0.1:9",
-        "PATH": os.pathsep.join(entries).format(system=f"{system}:/bin"),
-    }
-    (tmp_path / "home").mkdir()
-    for words in CALLS:
-        subprocess.run(
+def test_no_program_of_the_workspace_is_started(workspace: Path, tmp_path: Path, entries: tuple[str, ...]) -> None:
+    for words, codes, _ in CALLS:
+        ran = subprocess.run(
             [sys.executable, "-m", "ralph", *words],
             cwd=workspace,
-            env=environment,
+            env=environment(tmp_path, entries),
             stdin=subprocess.DEVNULL,
             capture_output=True,
+            text=True,
             timeout=100,
             check=False,
         )
-        assert not sign.exists(), (words, sign.read_text())
+        assert not (tmp_path / "sign").exists(), (words, (tmp_path / "sign").read_text())
+        assert ran.returncode in codes, (words, ran.stdout[-2000:], ran.stderr)
+
+
+def started(words: tuple[str, ...], workspace: Path, env: Mapping[str, str], expected: set[str]) -> set[str]:
+    """Return the planted programs that a command starts without the protection, once the expected ones are there."""
+    sign = workspace.parent / "sign"
+    sign.write_text("")
+    argv, nowhere = [sys.executable, "-c", UNPROTECTED, *words], subprocess.DEVNULL
+    unprotected = subprocess.Popen(argv, cwd=workspace, env=env, stdin=nowhere, stdout=nowhere, stderr=nowhere)
+    found: set[str] = set()
+    for _ in range(400):
+        found = {Path(line).name for line in sign.read_text().splitlines()}
+        if found >= expected:
+            break
+        time.sleep(0.1)
+    unprotected.kill()
+    unprotected.wait()
+    return found
+
+
+def test_without_the_protection_they_are_started(workspace: Path, tmp_path: Path) -> None:
+    """The attempts above would succeed: the programs are found, executable, and named by these commands."""
+    env = environment(tmp_path, ("", "{system}"))
+    expecting = [(words, expected) for words, _, expected in CALLS if expected]
+    missed = {words: missing for words, some in expecting if (missing := some - started(words, workspace, env, some))}
+    assert missed == {}
