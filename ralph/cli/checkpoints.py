@@ -1,8 +1,6 @@
 """`ralph diff` and `ralph rollback`: the files of a run by its checkpoints, compared and restored."""
 
 import sys
-from collections.abc import Iterable
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -10,7 +8,7 @@ import typer
 from ralph.cli.lookup import find_iteration, is_alive, opened_run, require_meant, store_option
 from ralph.cli.options import AnyFolder, AsJson, RunId, StoreName, Yes
 from ralph.cli.output import console, print_json
-from ralph.errors import UsageError, WorkspaceError
+from ralph.errors import UsageError
 from ralph.system.text import one_line, printable
 
 if TYPE_CHECKING:
@@ -51,15 +49,15 @@ async def diff(
     store: StoreName = None,
 ) -> None:
     """Show what a run has changed, in commits and in uncommitted files, according to its checkpoints."""
+    from ralph.loop.retention import workspace_of
+
     async with opened_run(run, store, any_folder=any_folder) as (opened, record):
         before, after = await _ends(opened, record, iteration)
-        async with _workspace_of(record, read_only=True) as workspace:
+        async with workspace_of(record, read_only=True) as workspace:
             checkpoints = workspace.checkpoints
             files = await checkpoints.files(before, after) if checkpoints else []
             text = await workspace.difference(before, after, limit=_MOST)
-            lost = [each for each in (before, after) if checkpoints and not await checkpoints.holds(each)]
-    if lost:
-        raise UsageError(f"Checkpoint {lost[0][:12]} of run {record.id} no longer exists.", "It cannot be compared.")
+            await _require(record, workspace, before, after)
     if as_json:
         changed = [file._asdict() for file in files]
         ends = {"iteration": iteration, "before": before, "after": after}
@@ -69,6 +67,16 @@ async def diff(
     else:  # standard output may be a patch for another program
         changer = f"Run {record.id}" if iteration is None else f"Iteration {iteration} of run {record.id}"
         sys.stderr.write(f"{changer} has changed no files in {printable(str(record.workspace))}.\n")
+
+
+async def _require(run: "RunRecord", workspace: "Workspace", *commits: str) -> None:
+    """Raise `UsageError` if one of a run's checkpoints no longer exists, with the reason if it is known."""
+    for commit in commits:
+        if workspace.checkpoints is not None and not await workspace.checkpoints.holds(commit):
+            gone = f"Checkpoint {commit[:12]} of run {run.id} no longer exists"
+            if run.pruned:
+                raise UsageError(f"{gone}: it was {run.pruned}.", "A greater state_limit keeps more of them.")
+            raise UsageError(f"{gone}.", "`ralph logs` still shows what the run did.")
 
 
 async def _ends(store: "Store", run: "RunRecord", number: int | None) -> tuple[str, str]:
@@ -122,14 +130,16 @@ async def rollback(
     discarded unless a checkpoint holds it.
     """
     from ralph.loop.assembly import own_files
+    from ralph.loop.retention import workspace_of
 
     async with opened_run(run, store, any_folder=any_folder) as (opened, record):
         if is_alive(record):
             raise UsageError(f"Run {record.id} is running in {record.workspace}.", f"`ralph stop {record.id}` ends it.")
         require_meant("change files", [record], yes=yes)
-        async with _workspace_of(record, excluded=own_files(store)) as workspace:
+        async with workspace_of(record, excluded=own_files(store)) as workspace:
             workspace.acquire(record.id)
             commit = await _commit_after(opened, record, workspace, to)
+            await _require(record, workspace, commit)
             result = _as_json(record, commit, await workspace.restore(commit, force=force))
             branch_was_at = await workspace.reset_branch(record.id, commit) if reset_branch else ""
             result["commits_since"] = await workspace.commits_since(commit)
@@ -183,30 +193,6 @@ def _print_result(result: dict[str, Any], store: str | None) -> None:
         say(result["problem"], "red")
 
 
-def _workspace_of(run: "RunRecord", *, read_only: bool = False, excluded: Iterable[Path] = ()) -> "Workspace":
-    """Return the workspace of a run. Raises `UsageError` if it had none, `WorkspaceError` if its folder is gone.
-
-    With `read_only`, the folder itself may be gone: its checkpoints are elsewhere. The files `excluded` belong to
-    this process and are not restored.
-    """
-    from ralph.workspace import PlainWorkspace, open_workspace
-
-    if run.workspace is None:
-        raise UsageError(f"Run {run.id} had no workspace.", "Only a run with a workspace has checkpoints.")
-    folder = Path(run.workspace)
-    if folder.exists():
-        return open_workspace(folder, own_files=excluded)
-    if read_only:
-        removed = PlainWorkspace(folder)
-        if removed.checkpoints is not None and removed.checkpoints.folder.exists():
-            return removed
-        if run.origin:  # an earlier version kept them there
-            return open_workspace(Path(run.origin))
-    raise WorkspaceError(
-        f"The folder of run {run.id} no longer exists: {folder}.", "Its checkpoints belong to that folder."
-    )
-
-
 async def _commit_after(store: "Store", run: "RunRecord", workspace: "Workspace", to: str) -> str:
     """Return the checkpoint after an iteration, before the run for "0", or with an id that starts so."""
     if not (to.isascii() and to.isdigit() and len(to) < _SHORTEST_ID):
@@ -225,21 +211,3 @@ async def _commit_after(store: "Store", run: "RunRecord", workspace: "Workspace"
     if commit is None:
         raise UsageError(f"Run {run.id} has no checkpoint from {when}. {problem}".strip(), "Name another one.")
     return commit
-
-
-async def forget_checkpoints(run: "RunRecord") -> None:
-    """Release the checkpoints of a run that was removed from the store; those of an imported copy stay."""
-    import anyio
-    import anyio.to_thread
-
-    from ralph.workspace.checkpoints import forget_folder
-
-    if run.workspace is None or run.imported:
-        return
-    if not await anyio.Path(run.workspace).exists():
-        await anyio.to_thread.run_sync(forget_folder, Path(run.workspace))
-    try:
-        workspace = _workspace_of(run, read_only=True)
-    except WorkspaceError:
-        return
-    await workspace.forget(run.id)

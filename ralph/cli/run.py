@@ -157,7 +157,6 @@ def run_shown(
     """
     import anyio
 
-    from ralph.cli.retention import make_room
     from ralph.cli.signals import cancelled_by_signals
     from ralph.executors.endpoint import check_endpoint
     from ralph.loop.assembly import confinement_for, runner_arguments
@@ -167,6 +166,7 @@ def run_shown(
     seen = {"progress": shown.progress, "verifying": shown.verifying, "scanning": shown.scanning}
     arguments = runner_arguments(settings, workspace=folder, hooks=[shown, *hooks], **seen, **more)
     runner = Runner(**arguments)
+    runner.note = shown.note
 
     async def whole() -> "RunRecord":
         if not wide:
@@ -175,10 +175,7 @@ def run_shown(
             await check_endpoint(settings.executor.base_url)
         await confinement_for(settings, folder).require()
         async with cancelled_by_signals(runner, shown), runner:
-            record = await work(runner)
-        if record.stop_reason != "cancelled":
-            await make_room(settings.state_limit, arguments["store"], record.id, shown.note)
-        return record
+            return await work(runner)
 
     with shown:
         return anyio.run(whole)

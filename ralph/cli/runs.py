@@ -172,7 +172,7 @@ def _moment_before(age: str) -> datetime:
 
 async def _remove(store: "Store", run: "RunRecord") -> bool:
     """Remove a run; return False if a process has just resumed it."""
-    from ralph.cli.checkpoints import forget_checkpoints
+    from ralph.loop.retention import forget_checkpoints
 
     try:
         await store.remove(run.id)

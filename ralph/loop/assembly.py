@@ -132,6 +132,7 @@ def runner_arguments(
         "plan": settings.plan,
         "choose": settings.tasks.choose,
         "commit": settings.commit,
+        "state_limit": settings.state_limit,
         "settings": frozen_settings(settings, redactor, plugins),
         "redactor": redactor,
     }

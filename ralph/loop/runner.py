@@ -9,6 +9,7 @@ async with Runner(executor="copilot", workspace=".", verify=["pytest -q"]) as ru
 """
 
 import asyncio
+import logging
 import os
 import secrets
 from collections import deque
@@ -53,6 +54,8 @@ from ralph.types.output import Timeouts
 from ralph.verifiers.base import Verifier
 from ralph.workspace.base import Workspace
 
+_logger = logging.getLogger("ralph.runs")
+
 _HISTORY = 1_000
 """Iterations that the record of a finished run carries along."""
 
@@ -78,6 +81,8 @@ class Runner:
         plan: the plan file's path in the workspace; None looks for @fix_plan.md and the like.
         choose: who chooses the next item of the plan: the agent, or Ralph.
         commit: when the changes are committed to the branch that is checked out.
+        state_limit: bytes of the state folder above which, after a run, the oldest finished runs of the store lose
+            their checkpoints and transcripts; None for no limit.
 
     Checks:
         verify: commands such as "pytest -q", or verifiers, that a claim must pass; those without cost also run first.
@@ -103,6 +108,7 @@ class Runner:
 
     Attributes:
         record: the record of the run that ended last; None before.
+        note: called with a sentence on what was removed to keep the `state_limit`; by default, that is logged.
 
     Raises:
         UsageError: a limit cannot be measured, a name is unknown, or arguments contradict each other.
@@ -122,6 +128,7 @@ class Runner:
         plan: str | None = None,
         choose: Chooser = "agent",
         commit: CommitPolicy = "none",
+        state_limit: int | None = 2 * 1024**3,
         verify: Sequence[Verifier | str | Sequence[str]] | Verifier | str = (),
         protect_checks: ProtectChecks = "auto",
         reviewer: Verifier | None = None,
@@ -175,7 +182,9 @@ class Runner:
             clock=clock or Clock(),
         )
         self._store = as_store(store, plugged)
+        self._state_limit = state_limit
         self.record: RunRecord | None = None
+        self.note: Callable[[str], None] = _logger.warning
         self._hooks = (*hooks, *plugged.observers)
         self._plugged = plugged
         self._reported: set[str] = set()
@@ -387,7 +396,13 @@ class Runner:
         _ = self._entered
         starting = self._starting(stop or Stop(), *readers)
         try:
-            return await self._loop(await start(starting))
+            record = await self._loop(await start(starting))
+            if self._state_limit is not None and record.stop_reason != "cancelled":
+                from ralph.loop.retention import make_room
+
+                with starting.stop.watched():
+                    await make_room(self._state_limit, self._store, record.id, self.note)
+            return record
         finally:
             self._stops.remove(starting.stop)
             if not self._stops:

@@ -179,6 +179,7 @@ class RunRecord(BaseModel, frozen=True):
         checks: the results of the verifiers before the first iteration.
         problems: of plug-ins and observers that failed and were left out; at most twenty.
         forgotten: the number of messages and tool calls that were removed from its events to make room.
+        pruned: why and when its checkpoints were removed; empty if they were not.
         breaker: as the user has reset it after iteration `reset_after`; None if it was not reset.
         interrupted: the iteration that a crash cut off; it is done again.
         limits_set: for each limit, the last request to extend it that its present value includes.
@@ -210,6 +211,7 @@ class RunRecord(BaseModel, frozen=True):
     checks: PriorChecks = PriorChecks()
     problems: tuple[str, ...] = ()
     forgotten: NonNegativeInt = 0
+    pruned: str = ""
     breaker: BreakerState | None = None
     reset_after: NonNegativeInt = 0
     interrupted: NonNegativeInt = 0

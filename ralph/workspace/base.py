@@ -212,10 +212,10 @@ class Workspace:
             return RestoredPaths()
         return await anyio.to_thread.run_sync(partial(self.protection.restore, run_id, until=until))
 
-    async def forget(self, run_id: str) -> None:
-        """Delete a run's checkpoints."""
+    async def forget(self, run_id: str, *, free: bool = True) -> None:
+        """Delete a run's checkpoints. Only who has the lock may `free` their space."""
         if self.checkpoints is not None:
-            await self.checkpoints.forget(run_id)
+            await self.checkpoints.forget(run_id, free=free)
 
     def plan(self, name: str | None) -> TaskPlan | None:
         """Return the task plan, or None if none exists; see `read_plan`."""

@@ -353,14 +353,14 @@ class Checkpoints:
         """Return the prefix of a run's refs to commits that were removed from a branch."""
         return _ref(run_id, _HEADS)
 
-    async def forget(self, run_id: str) -> None:
-        """Delete a run's checkpoints and its refs to removed commits, and free their space."""
+    async def forget(self, run_id: str, *, free: bool = True) -> None:
+        """Delete a run's checkpoints and its refs to removed commits; with the lock, `free` their space."""
         async with self._lock:
             with suppress(GitError, OSError):
                 prefix = _ref(run_id, "")
                 theirs = await self._forget_theirs(prefix)
                 own = await self._index.own_git("for-each-ref", "--format=%(refname)", prefix)
-                await self._index.forget([ref for ref in own if ref not in theirs])
+                await self._index.forget([ref for ref in own if ref not in theirs], free=free)
 
     async def _forget_theirs(self, prefix: str) -> list[str]:
         """Delete a run's refs in the user's repository."""

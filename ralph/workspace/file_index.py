@@ -247,11 +247,15 @@ class FileIndex:
             found += await self.repository.git(*words, max_output=LISTED) if self.repository else []
         return found
 
-    async def forget(self, refs: list[str]) -> None:
-        """Delete refs, and free the space of what only they kept."""
+    async def forget(self, refs: list[str], *, free: bool) -> None:
+        """Delete refs, and `free` the space of what only they, or refs that are gone, kept.
+
+        That would remove what another process is writing.
+        """
         if refs:
-            self._point(None)
             await self.own_git("update-ref", "--stdin", stdin="".join(f"delete {ref}\n" for ref in refs).encode())
+        if refs and free:
+            self._point(None)
             if not await self.own_git("for-each-ref", "--count=1"):
                 await anyio.to_thread.run_sync(self._begin_anew)  # the index holds the present files
             await self.own_git("gc", "--quiet", "--prune=now")
@@ -413,7 +417,8 @@ class FileIndex:
     def _set_up(self) -> None:
         info = self.folder / "info"
         info.mkdir(exist_ok=True)
-        (info / "attributes").write_text(_UNCONVERTED)
+        if read_list(info / "attributes")[:-1] != _UNCONVERTED.encode():  # another process may read it now
+            (info / "attributes").write_text(_UNCONVERTED)
         (self.folder / "workspace").write_bytes(os.fsencode(self._path))
         self._objects = Objects(self.folder, self._algorithm)
         self._hashes = ContentHashes(self.top, self._algorithm)

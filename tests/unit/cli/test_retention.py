@@ -1,16 +1,20 @@
 """The state folder keeps to its limit: the oldest finished runs give up what is large, and never their record."""
 
+import logging
 import os
+import subprocess
+import sys
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import anyio
 import pytest
 
-from ralph.cli import retention
-from ralph.cli.retention import make_room
 from ralph.executors.base import Turn
+from ralph.loop import retention
+from ralph.loop.retention import make_room
 from ralph.loop.runner import Runner
 from ralph.prompt import Prompt
 from ralph.records.record import RunRecord
@@ -18,6 +22,7 @@ from ralph.store import open_store
 from ralph.testing import ScriptedExecutor
 from ralph.types.output import Output
 from ralph.workspace import open_workspace
+from ralph.workspace.file_index import FileIndex
 from ralph.workspace.lock import WorkspaceLock, state_folder
 
 DONE = "It is done.\n\n---RALPH_STATUS---\nEXIT_SIGNAL: true\nREASON: all there\n---END_RALPH_STATUS---\n"
@@ -48,7 +53,12 @@ def runs(tmp_path: Path, home: Path) -> list[RunRecord]:
 
 def room(limit: int, current: str = "") -> list[str]:
     said: list[str] = []
-    anyio.run(make_room, limit, open_store(), current, said.append)
+
+    async def make() -> None:
+        async with open_store() as store:
+            await make_room(limit, store, current, said.append)
+
+    anyio.run(make)
     return said
 
 
@@ -122,3 +132,55 @@ def test_a_run_ends_with_it_and_says_so(
     assert f"Removed to make room: the checkpoints and transcripts of {runs[0].id}" in ended.err
     assert not any(held(ralph, run) for run in runs)
     assert ralph("diff", "last").code == 0
+
+
+def test_a_removed_checkpoint_says_why_and_when(ralph: Callable[..., Any], runs: list[RunRecord]) -> None:
+    room(1, current=runs[-1].id)
+    why = f"removed to keep the state folder under 0 MB on {datetime.now(UTC):%Y-%m-%d}"
+    for words in (("diff",), ("rollback", "--to", "1", "--yes"), ("rollback", "--to", "0", "--yes")):
+        refused = ralph(words[0], runs[0].id, *words[1:], "--any")
+        assert refused.code == 2
+        assert "no longer exists" in refused.err
+        assert why in refused.err
+        assert "state_limit" in refused.err
+    assert ralph("diff", runs[-1].id).code == 0
+
+
+def test_an_embedded_runner_keeps_to_the_limit_too(
+    runs: list[RunRecord], workspace: Path, ralph: Callable[..., Any], caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.WARNING, "ralph.runs")
+    for limit in (None, 10_000):
+        runner = Runner(executor=Writing([DONE]), store=open_store(), workspace=workspace, state_limit=limit)
+        record = runner.run_sync("Make a file.")
+        assert [held(ralph, run) for run in runs] == [limit is None] * 4
+        assert held(ralph, record)
+    [said] = [each.getMessage() for each in caplog.records if each.name == "ralph.runs"]
+    assert f"Removed to make room: the checkpoints and transcripts of {runs[0].id}" in said
+
+
+def test_removing_runs_leaves_what_a_run_in_the_same_folder_is_writing(
+    ralph: Callable[..., Any], workspace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def work() -> RunRecord:
+        executor = Writing(["Working.", "Working.", DONE])
+        return Runner(executor=executor, store=open_store(), workspace=workspace).run_sync("Make files.")
+
+    old, commit, pruned = work(), FileIndex.commit, list[str]()
+
+    async def meanwhile(self: FileIndex, tree: str, message: str, ref: str) -> str:
+        """Another process removes the older run after the objects of a checkpoint are written, and before its ref."""
+        words = (sys.executable, "-m", "ralph", "runs", "prune", "--keep", "0", "--yes", "--json")
+        if len(pruned) < 2:
+            pruned.append((await anyio.run_process(words)).stdout.decode())
+        return await commit(self, tree, message, ref)
+
+    monkeypatch.setattr(FileIndex, "commit", meanwhile)
+    new = work()
+    assert old.id in pruned[0]
+    assert not any(new.id in each for each in pruned)
+    [repository] = (state_folder() / "checkpoints").iterdir()
+    subprocess.run(("git", "-C", str(repository), "fsck", "--connectivity-only"), check=True)
+    assert ralph("diff", new.id).code == 0
+    assert ralph("rollback", new.id, "--to", "1").code == 0
+    assert len(list(workspace.glob("*.bin"))) == 4
