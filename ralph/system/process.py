@@ -26,7 +26,7 @@ import psutil
 
 from ralph.errors import UsageError
 from ralph.system.files import absolute_path
-from ralph.system.process_tree import GRACE, end_family, known, marked, new_marker
+from ralph.system.process_tree import GRACE, effort, end_family, known, marked, new_marker
 
 __all__ = ["ByteStream", "Finished", "ProgramMissingError", "Running", "has_terminal", "run", "spawn"]
 
@@ -76,6 +76,7 @@ async def run(
     timeout: float | None,
     max_output: int = 1_000_000,
     end_leftovers: bool = False,
+    idle: float | None = None,
 ) -> Finished:
     """Run a program to its end.
 
@@ -90,6 +91,7 @@ async def run(
         timeout: in seconds; None for as long as it takes.
         max_output: how many bytes of each stream are kept.
         end_leftovers: end its background processes, too.
+        idle: in seconds; one that does nothing from one check to the next has timed out, too.
 
     Raises:
         ProgramMissingError: there is no such program.
@@ -102,10 +104,11 @@ async def run(
         if stdin is not None:
             link.write(stdin if isinstance(stdin, bytes) else stdin.encode("utf-8", "replace"))
             link.close_stdin()
-        with anyio.move_on_after(timeout) as scope:
-            await link.exited.wait()
+        with anyio.move_on_after(timeout):
+            await _exited(link, idle)
     finally:
-        if link.exited.is_set():
+        timed_out = not link.exited.is_set()
+        if not timed_out:
             link.suspect = end_leftovers or link.code < 0
         await link.finish(GRACE)
     return Finished(
@@ -114,9 +117,19 @@ async def run(
         stderr=err.text(),
         stdout_truncated=out.truncated,
         stderr_truncated=err.truncated,
-        timed_out=scope.cancelled_caught,
+        timed_out=timed_out,
         duration=monotonic() - began,
     )
+
+
+async def _exited(link: "_Link", idle: float | None) -> None:
+    """Wait until a program ends, or does nothing for a while."""
+    before, now = None, 0.0
+    while not link.exited.is_set() and (now is None or now != before):
+        with anyio.move_on_after(idle):
+            await link.exited.wait()
+            return
+        before, now = now, effort(link.pid)
 
 
 class Running:

@@ -143,6 +143,18 @@ def lives(process: psutil.Process) -> bool:
         return False
 
 
+def effort(pid: int) -> float | None:
+    """Return a number that changes while a tree of processes computes or reads; None while one waits for a disk."""
+    total = 0.0
+    for process in _family(known(pid), None):
+        with suppress(psutil.Error, AttributeError):
+            if process.status() == psutil.STATUS_DISK_SLEEP:
+                return None
+            total += sum(process.cpu_times()[:2])
+            total += sum(process.io_counters()[:2])  # not on macOS
+    return total
+
+
 def _carrying(wanted: Callable[[str], bool]) -> set[psutil.Process]:
     found: set[psutil.Process] = set()
     for pid in psutil.pids():

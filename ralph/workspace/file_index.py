@@ -11,9 +11,8 @@ import os
 import re
 import time
 import zlib
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
@@ -48,9 +47,6 @@ _MANY = 1000
 _FEW = 100
 _AHEAD = 32
 """Paths in which the last tree may be ahead of the index: git reads those again at each look."""
-
-_NOT_OURS = 10.0
-"""Seconds for a call that reads the user's index, which may be a pipe by now."""
 
 _NAMES_READ = 128 * 1024 * 1024
 _INNER = 16
@@ -101,6 +97,7 @@ class FileIndex:
         folder: Ralph's own folder for the workspace, out of the agent's reach.
         repository: the given one.
         read, to_read: the number of files that the current scan has read, and has to read.
+        removed: pipes that git waited for, which were removed; it may be cleared.
     """
 
     read = to_read = 0
@@ -125,7 +122,9 @@ class FileIndex:
         if not keeps:
             own["GIT_INDEX_FILE"] = str(self.folder / "seen.index")
         confine = repository.confine if repository else partial(in_sandbox, readable=(path,)) if confined else None
-        self._git = Git(own, (*_SETTINGS, *READING), timeout=900.0, confine=confine, writable=(self.folder, self.top))
+        writable = (self.folder, self.top)
+        words = (*_SETTINGS, *READING)
+        self._git = Git(own, words, timeout=900.0, confine=confine, writable=writable, remove=self._remove)
         self._path = path
         self._keeps = keeps
         self._within = (within,) if within else ()
@@ -143,6 +142,7 @@ class FileIndex:
         self._objects, self._hashes = Objects(self.folder, "sha1"), ContentHashes(self.top)
         self._left_to_git = False
         self._forced: list[bytes] = []
+        self.removed: list[str] = []
 
     @property
     def kept_folders(self) -> frozenset[str]:
@@ -290,6 +290,11 @@ class FileIndex:
             look.missing = [path for path in look.missing if path not in ahead]
         return look
 
+    def _remove(self, pipes: Sequence[Path]) -> None:
+        for pipe in pipes:  # it holds nothing
+            pipe.unlink(missing_ok=True)
+            self.removed.append(str(pipe))
+
     def _point(self, commit: str | None) -> None:
         """Set the commit that the files are compared with."""
         if not self._pointed or self._head != commit:
@@ -410,7 +415,7 @@ class FileIndex:
         if self.repository is not None and self._keeps:
             words = ("ls-files", "--cached", "--ignored", "--exclude-standard", "--", *self._within)
             with suppress(GitError):  # an index that the agent has broken
-                listed = await replace(self.repository.git, timeout=_NOT_OURS)(*words, max_output=LISTED)
+                listed = await self.repository.git(*words, max_output=LISTED)
                 self._forced += map(unquote_path, listed)
         self._ready = True
 

@@ -13,11 +13,13 @@ import stat
 import subprocess
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
+
+import anyio.to_thread
 
 from ralph.errors import UsageError
 from ralph.system.files import absolute_path, find_program, read_regular
@@ -44,7 +46,12 @@ def in_sandbox(argv: Sequence[str], writable: Sequence[Path], *, readable: Seque
     return [find_program("bwrap") or "bwrap", *apart, *own, *chain.from_iterable(places), "--", *argv]
 
 
-_NOW = 60.0
+IDLE = 3.0
+"""Seconds of a call from one check of what it does to the next: it may wait for a pipe that will never be written."""
+
+_LOOKED_AT = 200_000
+_NAMED = 3
+_NOW = 20.0
 """Seconds that a call may take that blocks."""
 
 _SETTINGS_READ = 256 * 1024
@@ -63,17 +70,21 @@ class Git:
         env: the whole environment, which names git's folders.
         options: git's own, before the command.
         timeout: in seconds.
+        bounded: a call that does nothing for `IDLE` seconds has failed.
         confine: starts git in a sandbox; None for no sandbox.
         writable: the folders that git may write there.
         require: called before every call; it raises `GitError` to refuse it.
+        remove: called with pipes that git may wait for; then the call is made once more. None for an error.
     """
 
     env: Mapping[str, str]
     options: Sequence[str] = READING
     timeout: float = 120.0
+    bounded: bool = True
     confine: Confine | None = None
     writable: tuple[Path, ...] = ()
     require: Callable[[], None] | None = None
+    remove: Callable[[Sequence[Path]], None] | None = None
 
     async def __call__(
         self,
@@ -97,10 +108,24 @@ class Git:
         given = {**self.env, **(env or {})}
         try:
             done = await run(
-                argv, cwd=_NEUTRAL, env=given, stdin=stdin or None, timeout=self.timeout, max_output=max_output
+                argv,
+                cwd=_NEUTRAL,
+                env=given,
+                stdin=stdin or None,
+                timeout=self.timeout,
+                max_output=max_output,
+                idle=IDLE if self.bounded else None,
             )
         except UsageError as error:
             raise GitError(error.problem.rstrip(".")) from error
+        if done.timed_out and done.duration < self.timeout:
+            pipes = await anyio.to_thread.run_sync(_pipes, Path(given.get("GIT_WORK_TREE", os.devnull)))
+            if pipes and self.remove:
+                self.remove(pipes)
+                again = replace(self, remove=None)
+                return await again(*arguments, stdin=stdin, none=none, env=env, max_output=max_output)
+            found = f": {', '.join(map(repr, map(str, pipes[:_NAMED])))}; remove it" if pipes else ""
+            raise GitError(f"git {command} waits for something, as a pipe in the place of a file makes it{found}")
         if done.timed_out:
             raise GitError(f"git {command} took more than {self.timeout:.0f} s")
         if done.code and done.code not in none:
@@ -133,6 +158,13 @@ class Git:
     def _argv(self, arguments: Sequence[str]) -> list[str]:
         argv = [git_program() or "git", *self.options, *arguments]
         return self.confine(argv, self.writable) if self.confine else argv
+
+
+def _pipes(top: Path) -> list[Path]:
+    """Return pipes where git reads: in its folder, or by the names of its lists."""
+    files = (Path(folder, name) for folder, _, names in os.walk(top) for name in names)
+    gits = (path for path in islice(files, _LOOKED_AT) if path.name.startswith(".git") or ".git" in path.parts)
+    return [path for path in gits if path.is_fifo() and not path.is_symlink()]
 
 
 _NEUTRAL = Path(Path.cwd().anchor)

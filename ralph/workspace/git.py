@@ -129,6 +129,9 @@ class GitWorkspace(PlainWorkspace):
         found = {path: mark for path, mark in (hashes | commits).items() if look.committed.get(top + path) != mark}
         files = {display_path(path): mark for path, mark in found.items()}
         seen_by = "checkpoint" if problem else "git"
+        if removed := self._index.removed:
+            problem = f"Git waited for pipes, which are removed: {some_of(removed)}. {problem}".strip()
+            self._index.removed = []
         made = Snapshot(fingerprint=fingerprint(head, files), head=head, files=files, seen_by=seen_by, problem=problem)
         self._seen = _Seen(made, look, monotonic())
         return made
@@ -219,7 +222,9 @@ class GitWorkspace(PlainWorkspace):
     async def commits_since(self, commit: str) -> int:
         then = await self._checkpoints.head_of(commit)
         words = ("rev-list", "--count", f"{then}..HEAD", "--")
-        return int(await self._repository.git.line(*words, none=ANY) or 0) if then else 0
+        with suppress(GitError):
+            return int(await self._repository.git.line(*words, none=ANY) or 0) if then else 0
+        return 0
 
     async def reset_branch(self, run_id: str, commit: str) -> str:
         repository, git = self._repository, self._repository.git

@@ -153,7 +153,7 @@ class Repository:
 
     @cached_property
     def git(self) -> Git:
-        return Git(self._pinned, confine=self.confine)
+        return Git(self._pinned, confine=self.confine, require=self._require_index)
 
     @cached_property
     def users_git(self) -> Git:
@@ -171,7 +171,14 @@ class Repository:
         }
         where = {"GIT_DIR": str(self.git_dir), "GIT_WORK_TREE": str(self.top)}
         env = own | where | {"GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}
-        return Git(env, (), timeout=300.0, require=self.require_plain)
+        return Git(env, (), timeout=300.0, bounded=False, require=self.require_plain)
+
+    def _require_index(self) -> None:
+        """Refuse an index that git would wait for; raises `GitError`."""
+        index = self.git_dir / "index"
+        with suppress(FileNotFoundError):
+            if not stat.S_ISREG(index.stat().st_mode):
+                raise GitError(f"{str(index)!r} is no file; remove it, and `git reset` makes it anew")
 
     def require_plain(self) -> None:
         """Refuse links and pipes where git writes; raises `GitError`."""

@@ -6,8 +6,10 @@ Each trap is sprung with plain git first: one that cannot go off proves nothing.
 import os
 import pty
 import shutil
+import socket
 import subprocess
 import threading
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -25,6 +27,7 @@ from ralph.system.process import Finished
 from ralph.testing import Repository, ScriptedExecutor, own_environment, run_ralph
 from ralph.types.output import Output
 from ralph.workspace import Workspace, gate, open_workspace
+from ralph.workspace.extent import require_narrow
 from ralph.workspace.gate import GitError
 from ralph.workspace.worktree import make_worktree
 from ralph_github.observer import branch_of
@@ -513,19 +516,92 @@ async def test_settings_that_come_and_go_meanwhile_are_not_read(
         toggling.join()
 
 
-async def test_a_pipe_in_the_place_of_a_file_of_git_does_not_hold_ralph_up(template: Path, tmp_path: Path) -> None:
-    for name in ("config", "HEAD", "index", "info/exclude", "commondir", "packed-refs"):
-        (tmp_path / name.replace("/", "-")).mkdir()
-        repo = copied(template, tmp_path / name.replace("/", "-"))
-        workspace = open_workspace(repo.path, state_dir=tmp_path / "state")
-        await workspace.checkpoint("run-1", 1, "before", seen=await workspace.snapshot())
-        (repo.path / ".git" / name).unlink(missing_ok=True)
-        (repo.path / ".git" / name).parent.mkdir(exist_ok=True)
-        os.mkfifo(repo.path / ".git" / name)
+PIPES = (
+    *("config", "HEAD", "index", "info/exclude", "commondir", "packed-refs", "shallow", "refs/heads/main", "logs/HEAD"),
+    *("objects/info/alternates", "objects/info/commit-graph", "objects/pack/multi-pack-index", "info/attributes"),
+    *("../.gitignore", "../.gitattributes", "../.gitmodules", "../src/.gitignore"),
+)
+
+
+@pytest.mark.parametrize("name", PIPES)
+async def test_a_pipe_in_the_place_of_a_file_of_git_does_not_hold_ralph_up(
+    name: str, template: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(gate, "IDLE", 0.5)
+    for when in ("late", "early"):
+        (tmp_path / when).mkdir()
+        repo, state = copied(template, tmp_path / when), tmp_path / when / "state"
+        repo.write("src/d.txt", "d\n")
+        workspace = open_workspace(repo.path, state_dir=state)
+        first = await workspace.checkpoint("run-1", 1, "before", seen=await workspace.snapshot())
+        planted = repo.path / ".git" / name
+        planted.unlink(missing_ok=True)
+        planted.parent.mkdir(exist_ok=True)
+        os.mkfifo(planted)
+        if when == "early" and name not in {"HEAD", "config"}:  # without these, it is no repository
+            workspace = open_workspace(repo.path, state_dir=tmp_path / "another-state")
         repo.write("a.txt", "edited\n")
         with anyio.fail_after(20):
-            made = await workspace.checkpoint("run-1", 1, "after", seen=await workspace.snapshot())
+            await require_narrow(workspace)
+            seen = await workspace.snapshot()
+            made = await workspace.checkpoint("run-1", 1, "after", seen=seen)
+            await workspace.restore_protected("run-1")
+            await workspace.commits_since(str(first.commit))
+            await workspace.commit(str(first.commit), "work")
+            with suppress(WorkspaceError):
+                await make_worktree(repo.path, "run-1", state_dir=state)
         assert made.commit, made.problem
+        assert not ("waited" in seen.problem and planted.exists()), seen.problem
+
+
+@pytest.mark.parametrize("kind", ["link to a pipe", "link to a device", "socket", "folder"])
+async def test_an_index_that_is_no_file_does_not_hold_ralph_up(kind: str, template: Path, tmp_path: Path) -> None:
+    repo = copied(template, tmp_path)
+    workspace = open_workspace(repo.path, state_dir=tmp_path / "state")
+    index = repo.path / ".git/index"
+    index.unlink()
+    if kind == "socket":
+        with socket.socket(socket.AF_UNIX) as planted:
+            planted.bind(os.path.relpath(index))  # noqa: ASYNC240
+    elif kind == "folder":
+        index.mkdir()
+    else:
+        os.mkfifo(tmp_path / "pipe")
+        index.symlink_to(tmp_path / "pipe" if kind == "link to a pipe" else "/dev/zero")
+    with anyio.fail_after(10):
+        await require_narrow(workspace)
+        made = await workspace.checkpoint("run-1", 1, "before", seen=await workspace.snapshot())
+        repo.write("a.txt", "edited\n")
+        refused = await workspace.commit(str(made.commit), "work")
+        with suppress(WorkspaceError):
+            await workspace.reset_branch("run-1", str(made.commit))
+    assert made.commit
+    assert "index" in refused.message
+
+
+async def test_a_large_index_does_not_hold_up_the_loop(template: Path, tmp_path: Path) -> None:
+    repo = copied(template, tmp_path)
+    blob = repo.git("rev-parse", "HEAD:a.txt")
+    entries = "".join(f"100644 {blob}\tsome/long/folder/file-{number}.txt\n" for number in range(200_000))
+    entries += f"160000 {repo.git('rev-parse', 'HEAD')}\tnested\n"
+    shell(repo.path, "git update-index --index-info", entries)
+    workspace = open_workspace(repo.path, state_dir=tmp_path / "state")
+    slowest = 0.0
+
+    async def watch() -> None:
+        nonlocal slowest
+        while True:
+            since = time.monotonic()
+            await anyio.sleep(0.01)
+            slowest = max(slowest, time.monotonic() - since)
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(watch)
+        await workspace.guard("run-1")
+        repo.git("add", "b.txt")
+        await workspace.restore_protected("run-1")
+        tasks.cancel_scope.cancel()
+    assert slowest < 0.5
 
 
 @pytest.mark.parametrize(
