@@ -76,17 +76,7 @@ _NAMED = PrefilteredPattern(
     needed=(".",),
 )
 _BESIDE = frozenset((
-    "import",
-    "imports",
-    "for",
-    "from",
-    "like",
-    "using",
-    "with",
-    "than",
-    "reference",
-    "link",
-    "because",
+    *("import", "imports", "for", "from", "like", "using", "with", "than", "reference", "link", "because"),
 ))
 """Words between a word of change and a name that is not what was changed."""
 

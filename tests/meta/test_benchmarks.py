@@ -80,7 +80,7 @@ PROMISES: dict[str, tuple[tuple[str, ...], dict[str, Kept]]] = {
         {
             "version_ratio": lambda found: found["version_ratio"] <= 1.5,
             "analyzer_ratio": lambda found: found["analyzer_ratio"] <= 1.6,
-            "first_analysis_ratio": lambda found: found["first_analysis_ratio"] <= 3.6,
+            "first_analysis_ratio": lambda found: found["first_analysis_ratio"] <= 3.2,
             "help_ratio": lambda found: found["help_ratio"] <= 3,
             "heavy_modules": lambda found: found["heavy_modules"] == [],
             "help_heavy_modules": lambda found: found["help_heavy_modules"] == [],

@@ -17,19 +17,6 @@ from ralph.analysis.text import Reading, Span
 from ralph.analysis.vocabulary import Hit, Scope
 from ralph.system.text import pattern
 
-__all__ = [
-    "announcement_end",
-    "detect_announcements",
-    "detect_certainty",
-    "detect_idleness",
-    "detect_questions",
-    "detect_work",
-    "ends_of",
-    "in_list",
-    "line_end",
-    "line_start",
-]
-
 _BACK = 300  # characters of a line that are read before a word, and as many after it
 _ITEM = pattern(r"\s{0,8}(?:[-*+•]\s|\d{1,3}[.)]\s|\|)")
 

@@ -28,8 +28,6 @@ from ralph.analysis.text import Reading, Span
 from ralph.analysis.vocabulary import Hit, Scope
 from ralph.system.text import pattern
 
-__all__ = ["detect_blockers"]
-
 _FIRST, _LAST = 400, 350  # characters of the first sentences, and of the end
 _TITLE = 200  # characters in which the task says what it is about
 _WORD_ENDING = pattern(r"(?<=\w{4})(?:ed|es|s|e)\Z")

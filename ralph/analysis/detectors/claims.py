@@ -22,16 +22,6 @@ from ralph.analysis.vocabulary import Hit
 from ralph.status import StatusMalformed, StatusMissing
 from ralph.system.text import pattern
 
-__all__ = [
-    "detect_achievements",
-    "detect_claims",
-    "detect_keywords",
-    "detect_reports",
-    "detect_status",
-    "is_stated",
-    "relevant_hits",
-]
-
 
 def detect_status(reply: Reply) -> Iterable[Signal]:
     """Report what the status block says; its position is one of the whole reply."""

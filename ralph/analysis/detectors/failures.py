@@ -23,8 +23,6 @@ from ralph.analysis.vocabulary import Hit, Scope
 from ralph.status import StatusMissing
 from ralph.system.text import pattern
 
-__all__ = ["detect_errors", "detect_limits"]
-
 _LOOKED_AT = 500  # error words that are examined, half of them from the end
 # After an error word these say that there is none: "errors: 0", "Known issues: none so far".
 _EMPTY = pattern(

@@ -32,8 +32,6 @@ from ralph.analysis.vocabulary import Hit
 from ralph.status import StatusReport
 from ralph.system.text import pattern
 
-__all__ = ["detect_accounts", "detect_wording"]
-
 _WORD = pattern(r"[^\W\d_]+")
 _LOOKED_AT = 12  # words of one role that are examined
 _SKIPPED = 3  # headings and bare words that are skipped at the beginning

@@ -11,8 +11,6 @@ from ralph.analysis.text import Span, has_digit
 from ralph.analysis.vocabulary import Hit, Scope
 from ralph.system.text import pattern
 
-__all__ = ["IDENTIFIER", "NUMBERS", "ORDINALS", "Objections", "Task", "is_check_verdict", "number_of", "task_of"]
-
 _READ, _TITLE = 20_000, 200  # characters of the task, and of its title, that are read
 _WORD = pattern(r"[a-z0-9']+|[\u3400-\u9fff]")
 _CONTENT = pattern(r"[^\W\d_\u3400-\u9fff][^\W_\u3400-\u9fff]{3,40}|[\u3400-\u9fff]{2}")

@@ -21,8 +21,6 @@ from ralph.analysis.text import Span
 from ralph.analysis.vocabulary import Hit
 from ralph.system.text import pattern
 
-__all__ = ["detect_open_work"]
-
 _ROWS = 400  # rows and items that are read
 _LOOKED_AT = 40  # words of one role that are examined, from the end
 _SECTION = 600  # characters under a label that are read

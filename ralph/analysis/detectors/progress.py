@@ -24,8 +24,6 @@ from ralph.analysis.vocabulary import Scope
 from ralph.system.text import pattern
 from ralph.types.plan import TaskPlan, parse_plan
 
-__all__ = ["detect_boxes", "detect_percentages", "detect_shares"]
-
 _CHECKLIST = 40_000  # characters at the end of a reply in which its checklist stands
 _BOXES = ("[ ]", "[x]", "[X]")
 # After an open box these say that it will stay open.

@@ -13,8 +13,6 @@ from ahocorasick_rs import AhoCorasick
 
 from ralph.system.text import pattern
 
-__all__ = ["find_runner_lines", "is_only_tests"]
-
 _REACH = 300  # characters of a line in which a mark has to stand, and which are read to judge what is no runner's
 _LONGEST = 600  # characters of a line that are matched
 _HITS = 1000  # marks examined from the beginning, and as many from the end

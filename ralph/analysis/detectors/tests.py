@@ -16,8 +16,6 @@ from ralph.analysis.result import AGAINST, Reply, Signal
 from ralph.analysis.text import PrefilteredPattern, Span, has_digit
 from ralph.system.text import pattern
 
-__all__ = ["detect_tests"]
-
 
 class _Report(NamedTuple):
     """A report on a test run, or one line of it.

@@ -149,32 +149,45 @@ def lexicon(language: str) -> Lexicon:
     return found
 
 
-def keywords(language: str, table: str) -> tuple[Keyword, ...]:
-    """Return the keywords of a table with an entry `group/text: other forms` for each.
+Spelling = Mapping[int, int]
+"""Characters with those of another spelling, as `str.translate` takes them."""
+
+
+def keywords(language: str, table: str, spelling: Spelling | None = None) -> tuple[Keyword, ...]:
+    """Return the keywords of a table with an entry `group/text: other forms` for each, in another spelling as well.
 
     Those of the group "enough" have a weight that is enough by itself, and no points.
     """
     found: list[Keyword] = []
     for group, text, others in _entries(table):
+        written = _spelled((text, *forms(others)), spelling)[1:]
         if group == "enough":
-            weighed = Keyword(text=text, language=language, forms=forms(others), weight="very_high", points=0)
+            weighed = Keyword(text=text, language=language, forms=written, weight="very_high", points=0)
         else:
-            weighed = Keyword(text=text, language=language, forms=forms(others), group=group, points=_POINTS[group])
+            weighed = Keyword(text=text, language=language, forms=written, group=group, points=_POINTS[group])
         found.append(weighed)
     return tuple(found)
 
 
-def words(*tables: str) -> Words:
-    """Return the words of some tables.
+def words(*tables: str, spelling: Spelling | None = None) -> Words:
+    """Return the words of some tables, in another spelling as well.
 
     An entry begins at the margin with a role: behind `role:` stand phrases that are found under their own names, behind
     `role/name:` the forms of one name, in the notation of `forms`. A role may have several entries.
     """
     found: dict[Role, dict[str, tuple[str, ...]]] = {}
     for role, name, text in chain.from_iterable(map(_entries, tables)):
-        named = {name: forms(text)} if name else {phrase: (phrase,) for phrase in forms(text)}
+        written = _spelled(forms(text), spelling)
+        named = {name: written} if name else {phrase: (phrase,) for phrase in written}
         found.setdefault(cast("Role", role), {}).update(named)
     return found
+
+
+def _spelled(written: tuple[str, ...], spelling: Spelling | None) -> tuple[str, ...]:
+    """Return phrases, and behind them those that are written otherwise in another spelling."""
+    if spelling is None:
+        return written
+    return tuple(dict.fromkeys((*written, *(phrase.translate(spelling) for phrase in written))))
 
 
 def _entries(table: str) -> Iterator[tuple[str, str, str]]:

@@ -84,6 +84,21 @@ def test_a_table_of_words_has_entries_of_a_part_or_of_one_name() -> None:
     }
 
 
+def test_phrases_are_found_in_another_spelling_too() -> None:
+    simplified = str.maketrans("沒還後", "没还后")
+    assert words("negation: 沒有|不\nleft/left: 還沒", spelling=simplified) == {
+        "negation": {"沒有": ("沒有",), "不": ("不",), "没有": ("没有",)},
+        "left": {"left": ("還沒", "还没")},
+    }
+    (word,) = keywords("zh", "done/完成後: 做完", simplified)
+    assert (word.text, word.forms) == ("完成後", ("做完", "完成后"))
+
+
+@pytest.mark.parametrize("text", ["我無法繼續，需要資料庫的權限。", "我无法继续，需要数据库的权限。"])
+def test_chinese_is_read_in_both_spellings(text: str) -> None:
+    assert analyze_text(text).state == "blocked"
+
+
 def test_a_table_of_keywords_has_an_entry_of_a_group_for_each() -> None:
     assert keywords(
         "fr", "\ndone/fini:\nenough/tout passe: (tout|tous) passe\nno_more_work/rien à faire: plus rien\n"
