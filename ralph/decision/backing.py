@@ -8,6 +8,8 @@ judges anew, such as a review, confirmed it.
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from ralph.types.output import IGNORED
+
 if TYPE_CHECKING:
     from ralph.types.verification import PriorChecks, Verdict, Verification
 
@@ -80,9 +82,12 @@ def named(*names: str) -> str:
 def way_back(run_id: str, lost: Sequence[str]) -> str:
     """Return how that which a run has removed of the user's comes back."""
     gits = [name for name in lost if name in {".git", "HEAD"} or name.startswith("refs/")]
-    if len(gits) == len(lost):
-        return f"git's {'folder' if '.git' in gits else 'refs'} cannot be brought back"
-    but = f", but not git's {'folder' if '.git' in gits else 'refs'}" if gits else ""
+    ignored = [name for name in lost if name.endswith(IGNORED)]
+    gone = [f"git's {'folder' if '.git' in gits else 'refs'}"] if gits else []
+    gone += ["ignored files"] if ignored else []
+    if len(gits) + len(ignored) == len(lost):
+        return f"{' and '.join(gone)} cannot be brought back"
+    but = f", but not {' or '.join(gone)}" if gone else ""
     return f"`ralph rollback {run_id} --to 0` brings it back{but}"
 
 

@@ -4,14 +4,16 @@ import os
 from collections import deque
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from itertools import chain, islice
 from pathlib import Path
 from time import monotonic
 from typing import Literal, NamedTuple
 
 from ralph.errors import WorkspaceError
+from ralph.system.patterns import path_matcher
 from ralph.types import evolve
-from ralph.types.output import Changes, Checkpoint
+from ralph.types.output import IGNORED, Changes, Checkpoint
 from ralph.workspace.base import CommitResult, PlainWorkspace, Snapshot, fingerprint, summarize
 from ralph.workspace.branch import Branch
 from ralph.workspace.checkpoints import Checkpoints
@@ -28,6 +30,15 @@ NESTED = 16
 _CLEAN = "clean"
 _SUBMODULES = 50
 _FEW = 100
+_PATIENCE = 10.0
+"""Seconds for a list of ignored files."""
+
+_REBUILT = (
+    *("build/", "dist/", "out/", "target/", "bin/", "obj/", "tmp/", "temp/", "logs/", "coverage/", "htmlcov/"),
+    *(".cache/", ".next/", ".nuxt/", ".output/", ".turbo/", ".parcel-cache/", ".svelte-kit/", ".eggs/", "*.egg-info/"),
+    *("*.log", "*.tmp", "*.pid", "*.o", "*.a", "*.so", "*.class", "*.tsbuildinfo", ".eslintcache", "coverage.*"),
+)
+"""Ignored files and folders that tools make, and may remove."""
 _MANY = 1000
 _MOMENT = 1.0
 """Seconds for which a look at the files is still one at the present files."""
@@ -94,6 +105,7 @@ class GitWorkspace(PlainWorkspace):
         self._committed = False
         self._branch = Branch(repository, self._index.folder / "commit")
         self._hashes = ContentHashes(path, repository.algorithm)
+        self._rebuilt = path_matcher(_REBUILT)
         self._seen: _Seen | None = None
         self._indexed: _Seen | None = None
         self._nested: set[bytes] = set()
@@ -158,9 +170,27 @@ class GitWorkspace(PlainWorkspace):
 
     async def guard(self, run_id: str) -> str:
         if self._seen is not None and self._seen.snapshot.seen_by == "git":
-            self._theirs.note(run_id, self._seen.snapshot)
+            await self._theirs.note(run_id, self._seen.snapshot, self._ignored)
         await self._find_inner()
         return await super().guard(run_id)
+
+    async def _ignored(self) -> list[str]:
+        """Return the ignored files and folders that nothing makes anew, the outer ones first."""
+        words = (
+            "ls-files",
+            "--others",
+            "--ignored",
+            "--exclude-standard",
+            "--directory",
+            "--",
+            *filter(None, [self._within]),
+        )
+        with suppress(GitError):
+            listed = await replace(self._repository.git, timeout=_PATIENCE)(*words)
+            found = {display_path(short): path for short, path in self._own(map(unquote_path, listed)).items()}
+            paths = sorted((path for path in found if not self._rebuilt(path)), key=lambda path: path.count("/"))
+            return [os.fsdecode(os.fsencode(self._repository.top) + b"/" + found[path].rstrip(b"/")) for path in paths]
+        return []
 
     async def restore_protected(self, run_id: str, *, until: float | None = None) -> RestoredPaths:
         await self._find_inner()
@@ -182,6 +212,8 @@ class GitWorkspace(PlainWorkspace):
         if candidates := self._theirs.missing(before, after):
             between, problem = await self._between(self._theirs.head, after.head)
             lost += self._theirs.lost(candidates, after, None if problem else between)
+        for path in self._theirs.ignored_gone():
+            lost.append(f"{display_path(os.fsencode(path.removeprefix(f'{self.path}/')))} {IGNORED}")
         return tuple(lost)
 
     async def _changes(self, before: Snapshot, after: Snapshot) -> Changes:

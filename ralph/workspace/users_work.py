@@ -1,11 +1,11 @@
-"""The user's uncommitted work and history at the start of a run, and their repository: whether all is still there."""
+"""The user's uncommitted work, ignored files and history at the start of a run, and their repository: is all there?"""
 
 import json
 import os
 import re
 import stat
 import weakref
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from itertools import chain, islice
 from pathlib import Path
@@ -168,23 +168,42 @@ class UsersWork:
         self.head: str | None = None
         self._history = history
         self._files: dict[str, str] = {}
+        self._ignored: dict[str, int] = {}
 
-    def note(self, run_id: str, snapshot: Snapshot) -> None:
-        """Note what differs from the commit at the start of a run; for a resumed run, what was noted then."""
+    async def note(self, run_id: str, snapshot: Snapshot, ignored: Callable[[], Awaitable[Iterable[str]]]) -> None:
+        """Note what differs from the commit at the start of a run; for a resumed run, what was noted then.
+
+        Args:
+            run_id: the run.
+            snapshot: the present state.
+            ignored: returns the absolute paths of ignored files and folders; called if there is nothing noted.
+        """
         if self._run == run_id:
             return
         with suppress(OSError, ValueError, KeyError, TypeError):
             noted = json.loads(self._file.read_text())
             if noted["run"] == run_id:
                 self._run, self.head, self._files = run_id, noted["head"], dict(noted["files"])
+                self._ignored = {path: number for path, number in noted.get("ignored", {}).items() if _inode(path)}
                 self._history.note(snapshot.head, noted.get("refs"))
                 return
         files = {path: mark for path, mark in snapshot.files.items() if mark != ABSENT}
         self._run, self.head, self._files = run_id, snapshot.head, files
+        self._ignored = {path: number for path in islice(await ignored(), _MOST) if (number := _inode(path))}
         self._history.note(snapshot.head)
         noted = {"run": run_id, "head": snapshot.head, "files": files, "refs": self._history.refs}
         with suppress(OSError):
-            self._file.write_text(json.dumps(noted))
+            self._file.write_text(json.dumps(noted | {"ignored": self._ignored}))
+
+    def ignored_gone(self) -> list[str]:
+        """Return the ignored paths that are gone since this was last asked; one renamed in its folder is not gone."""
+        gone = [path for path in self._ignored if not _inode(path)]
+        for folder in {os.path.dirname(path) for path in gone}:  # noqa: PTH120
+            with suppress(OSError), os.scandir(folder) as entries:
+                there = {entry.inode() for entry in entries}
+                gone = [path for path in gone if os.path.dirname(path) != folder or self._ignored[path] not in there]  # noqa: PTH120
+        self._ignored = {path: number for path, number in self._ignored.items() if path not in gone and _inode(path)}
+        return gone
 
     async def of_git(self, after: Snapshot) -> list[str]:
         """Return what was removed of the repository since this was last asked.
@@ -222,6 +241,14 @@ class UsersWork:
 
     def _look(self) -> tuple[tuple[int, int, int] | None, ...]:
         return tuple(map(_identity, self._git))
+
+
+def _inode(path: str) -> int:
+    """Return the number of a file or folder; 0 if it is gone."""
+    try:
+        return os.lstat(path).st_ino
+    except (OSError, ValueError):
+        return 0
 
 
 def _identity(path: Path) -> tuple[int, int, int] | None:

@@ -104,6 +104,8 @@ def test_no_command_is_advised_that_would_not_find_the_run(
     [
         (("notes.txt",), "look at `notes.txt`: `ralph rollback r-1 --to 0` brings it back"),
         ((".git", "a"), "look at `.git`, `a`: `ralph rollback r-1 --to 0` brings it back, but not git's folder"),
+        ((".env (ignored by git)",), "look at `.env (ignored by git)`: ignored files cannot be brought back"),
+        (("a", "b (ignored by git)"), "`ralph rollback r-1 --to 0` brings it back, but not ignored files"),
         ((".git",), "look at `.git`: git's folder cannot be brought back"),
     ],
 )
@@ -115,7 +117,8 @@ def test_where_work_of_the_user_is_gone_it_says_how_it_comes_back(
     with PlainDisplay(out, look_up="ralph show") as display:
         display.show(end)
     text = " ".join(out.getvalue().split())
-    assert f"lost {said} " in text
+    assert text.count("lost look at ") == 1
+    assert f"{said} " in text
     assert "--verify" not in text
 
 

@@ -1,5 +1,6 @@
 """What of the user's uncommitted work an agent may edit, move and commit, but not remove unsaid."""
 
+import json
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -91,3 +92,64 @@ async def test_a_resumed_run_knows_what_was_there_before_it(
     later = open_workspace(dirty.path, state_dir=tmp_path / "state")
     assert (await turn(later, dirty, lambda repo: (repo.path / "agents.txt").unlink())).lost == ()
     assert (await turn(later, dirty, lambda repo: (repo.path / "notes.txt").unlink())).lost == ("notes.txt",)
+
+
+RULES = ".env*\nlocal/\nnode_modules/\ndist/\n*.log\n__pycache__/\n*.key\n"
+REMOVED: dict[str, tuple[Act, tuple[str, ...]]] = {
+    "a file": (lambda repo: (repo.path / ".env").unlink(), (".env",)),
+    "a file below": (lambda repo: (repo.path / "services/a/.env").unlink(), ("services/a/.env",)),
+    "a folder": (lambda repo: shutil.rmtree(repo.path / "local"), ("local",)),
+    "git clean": (lambda repo: repo.git("clean", "-fdxq"), (".env", "local", "sign.key", "services/a/.env")),
+    "moved away": (lambda repo: (repo.path / ".env").rename(repo.path.parent / "env"), (".env",)),
+    "no longer ignored": (lambda repo: [(repo.path / ".env").unlink(), repo.write(".gitignore", "")], (".env",)),
+    "renamed": (lambda repo: (repo.path / ".env").rename(repo.path / ".env.old"), ()),
+    "edited": (lambda repo: repo.write(".env", "b\n"), ()),
+    "replaced": (lambda repo: [(repo.path / ".env").unlink(), repo.write(".env", "b\n")], ()),
+    "a file in a folder": (lambda repo: (repo.path / "local/data.db").unlink(), ()),
+    "what tools make": (
+        lambda repo: [shutil.rmtree(repo.path / name) for name in ("node_modules", "dist", "src/__pycache__")],
+        (),
+    ),
+    "a log": (lambda repo: (repo.path / "a.log").unlink(), ()),
+}
+
+
+@pytest.mark.parametrize("what", REMOVED)
+async def test_removed_ignored_files_are_named(repo: Repository, workspace: Workspace, what: str) -> None:
+    act, lost = REMOVED[what]
+    repo.write(".gitignore", RULES)
+    repo.write("services/a/main.py", "a\n")
+    repo.commit("rules")
+    for name in (".env", "services/a/.env", "local/data.db", "node_modules/x/y.js", "dist/a.js", "a.log", "sign.key"):
+        repo.write(name, "a\n")
+    repo.write("src/__pycache__/a.pyc", "a\n")
+    changes = await turn(workspace, repo, act)
+    assert set(changes.lost) == {f"{name} (ignored by git)" for name in lost}
+    assert (await turn(workspace, repo, lambda repo: repo.write("later.txt", "x\n"))).lost == ()
+
+
+async def test_a_resumed_run_knows_which_ignored_files_were_there(
+    repo: Repository, workspace: Workspace, tmp_path: Path
+) -> None:
+    repo.write(".gitignore", RULES)
+    for name in (".env", "sign.key"):
+        repo.write(name, "a\n")
+    await turn(workspace, repo, lambda repo: (repo.path / ".env").unlink())
+    later = open_workspace(repo.path, state_dir=tmp_path / "state")
+    lost = (await turn(later, repo, lambda repo: (repo.path / "sign.key").unlink())).lost
+    assert lost == ("sign.key (ignored by git)",)
+
+
+async def test_folders_of_many_ignored_files_are_not_walked(repo: Repository, tmp_path: Path) -> None:
+    repo.write(".gitignore", "data/\n")
+    for number in range(300):
+        repo.write(f"data/{number // 10}/{number}", "a\n")
+        repo.write(f"more/{number}/.gitignore", "x\n")
+        repo.write(f"more/{number}/x", "x\n")
+    workspace = open_workspace(repo.path, state_dir=tmp_path / "state")
+    await workspace.snapshot()
+    await workspace.guard("run-1")
+    (noted,) = (tmp_path / "state").rglob("users-work.json")
+    ignored = json.loads(noted.read_text())["ignored"]
+    assert len(ignored) == 200
+    assert [path for path in ignored if "/data" in path] == [str(repo.path / "data")]
