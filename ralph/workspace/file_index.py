@@ -48,6 +48,9 @@ _FEW = 100
 _AHEAD = 32
 """Paths in which the last tree may be ahead of the index: git reads those again at each look."""
 
+_SLOW = 0.1
+"""Seconds of a look from which it pays that git keeps what it saw for the next one."""
+
 _NAMES_READ = 128 * 1024 * 1024
 _INNER = 16
 _SPECIAL = re.compile(rb"(filemode|symlinks)\s*=\s*false|ignorecase\s*=\s*true", re.IGNORECASE)
@@ -118,7 +121,7 @@ class FileIndex:
             within = _first_line(self.folder / "within")
         self.top = path.parents[within.count("/")] if within else path
         self.repository = repository
-        own = environment(GIT_DIR=str(self.folder), GIT_WORK_TREE=str(self.top), GIT_OPTIONAL_LOCKS="1")
+        own = environment(GIT_DIR=str(self.folder), GIT_WORK_TREE=str(self.top))
         if not keeps:
             own["GIT_INDEX_FILE"] = str(self.folder / "seen.index")
         confine = repository.confine if repository else partial(in_sandbox, readable=(path,)) if confined else None
@@ -140,7 +143,7 @@ class FileIndex:
         self._tree: str | None = None
         self._ahead: dict[bytes, str] = {}
         self._objects, self._hashes = Objects(self.folder, "sha1"), ContentHashes(self.top)
-        self._left_to_git = False
+        self._left_to_git = self._slow = False
         self._forced: list[bytes] = []
         self.removed: list[str] = []
 
@@ -204,7 +207,10 @@ class FileIndex:
         who = f"{_AUTHOR} {int(time.time())} +0000"
         body = f"tree {tree}\nauthor {who}\ncommitter {who}\n\n{message}"
         commit = self._objects.commit(body.encode("utf-8", "replace"), ref)
-        (self.folder / "last").write_bytes(b"%b\n%b" % (commit.encode(), b"\0".join(self._ahead)))
+        last = os.open(self.folder / "last", os.O_WRONLY | os.O_CREAT, 0o600)  # one that was emptied is written at once
+        with os.fdopen(last, "wb") as file:
+            file.write(b"%b\n%b" % (commit.encode(), b"\0".join(self._ahead)))
+            file.truncate()
         if self.repository is None:  # the next scan is compared with it
             self._point(commit)
         return commit
@@ -278,7 +284,9 @@ class FileIndex:
     async def _status(self, head: str | None) -> Look:
         if self.repository is not None:
             self._point(head)
-        lines = await self._git(*STATUS, *self._within, env=self._theirs, max_output=LISTED)
+        began, keep = time.monotonic(), {"GIT_OPTIONAL_LOCKS": str(int(self._slow))}
+        lines = await self._git(*STATUS, *self._within, env=self._theirs | keep, max_output=LISTED)
+        self._slow = time.monotonic() - began > _SLOW
         look = await in_thread(len(lines) > _MANY, read_look, lines)
         if ahead := self._ahead:
             links: dict[bytes, bool] = {b"": False}
