@@ -24,6 +24,7 @@ PROMISES: dict[str, tuple[tuple[str, ...], dict[str, Kept]]] = {
                 found["iteration_ms"] <= max(2.5 * max(1, found["slowness"]), 8 * found["bare_commit_ms"])
             ),
             "commit_ratio": lambda found: found["commit_ratio"] <= 8 * max(1, found["slowness"]),
+            "git_ratio": lambda found: found["git_ratio"] <= 5,
             "memory_growth_mb": lambda found: found["memory_growth_mb"] < 20,
             "time_growth_ratio": lambda found: found["time_growth_ratio"] < 1.2,
         },
