@@ -13,13 +13,16 @@ def lazy_exports(package: str) -> tuple[Callable[[str], Any], Callable[[], list[
     """Return the `__getattr__` and `__dir__` of a package that imports its public names only `if TYPE_CHECKING`.
 
     These imports are the one list of where each name comes from: for type checkers as they stand, and at run time for
-    the name that is used.
+    the name that is used. A package has an `__all__` of its own if it imports other names as well; else each imported
+    name is public, written `from x import Name as Name`, as type checkers demand.
 
     Args:
         package: the package's `__name__`.
     """
 
     def get(name: str) -> Any:
+        if name == "__all__":
+            return public()
         home = _homes(package).get(name) if name in public() else None
         if home is None:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
@@ -28,7 +31,7 @@ def lazy_exports(package: str) -> tuple[Callable[[str], Any], Callable[[], list[
         return value
 
     def public() -> list[str]:
-        return sys.modules[package].__all__
+        return vars(sys.modules[package]).get("__all__") or sorted(_homes(package))
 
     return get, public
 

@@ -8,49 +8,32 @@ from typing import TYPE_CHECKING
 from ralph._lazy import lazy_exports
 
 if TYPE_CHECKING:
-    from ralph.settings.consent import is_agreed, is_trusted, overridden, remember, require_trust, untrusted_keys
-    from ralph.settings.loading import (
-        SWITCH,
-        SettingsFound,
-        environment,
-        load_settings,
-        read_settings,
-        require_numbers,
-        setting_error,
-        with_flags,
-    )
-    from ralph.settings.model import FLAGS, TRUSTED_ONLY, ExecutorSettings, Setting, Settings, settings_in
-    from ralph.settings.sources import FileSource, Source, own_sources, user_file, workspace_folder
-    from ralph.system.declarations import Duration, parse_duration
-
-__all__ = [
-    "FLAGS",
-    "SWITCH",
-    "TRUSTED_ONLY",
-    "Duration",
-    "ExecutorSettings",
-    "FileSource",
-    "Setting",
-    "Settings",
-    "SettingsFound",
-    "Source",
-    "environment",
-    "is_agreed",
-    "is_trusted",
-    "load_settings",
-    "overridden",
-    "own_sources",
-    "parse_duration",
-    "read_settings",
-    "remember",
-    "require_numbers",
-    "require_trust",
-    "setting_error",
-    "settings_in",
-    "untrusted_keys",
-    "user_file",
-    "with_flags",
-    "workspace_folder",
-]
+    from ralph.settings.consent import is_agreed as is_agreed
+    from ralph.settings.consent import is_trusted as is_trusted
+    from ralph.settings.consent import overridden as overridden
+    from ralph.settings.consent import remember as remember
+    from ralph.settings.consent import require_trust as require_trust
+    from ralph.settings.consent import untrusted_keys as untrusted_keys
+    from ralph.settings.loading import SWITCH as SWITCH
+    from ralph.settings.loading import SettingsFound as SettingsFound
+    from ralph.settings.loading import environment as environment
+    from ralph.settings.loading import load_settings as load_settings
+    from ralph.settings.loading import read_settings as read_settings
+    from ralph.settings.loading import require_numbers as require_numbers
+    from ralph.settings.loading import setting_error as setting_error
+    from ralph.settings.loading import with_flags as with_flags
+    from ralph.settings.model import FLAGS as FLAGS
+    from ralph.settings.model import TRUSTED_ONLY as TRUSTED_ONLY
+    from ralph.settings.model import ExecutorSettings as ExecutorSettings
+    from ralph.settings.model import Setting as Setting
+    from ralph.settings.model import Settings as Settings
+    from ralph.settings.model import settings_in as settings_in
+    from ralph.settings.sources import FileSource as FileSource
+    from ralph.settings.sources import Source as Source
+    from ralph.settings.sources import own_sources as own_sources
+    from ralph.settings.sources import user_file as user_file
+    from ralph.settings.sources import workspace_folder as workspace_folder
+    from ralph.system.declarations import Duration as Duration
+    from ralph.system.declarations import parse_duration as parse_duration
 
 __getattr__, __dir__ = lazy_exports(__name__)
