@@ -16,7 +16,7 @@ from ralph.records.events import ProtectedRestored
 from ralph.system.secrets import Redactor
 from ralph.types.choices import CommitPolicy
 from ralph.types.output import Checkpoint
-from ralph.workspace.base import Snapshot, Workspace
+from ralph.workspace.base import CommitResult, Snapshot, Workspace
 
 _GRACE = 30.0
 """Seconds for which an agent may continue after its run was last heard of."""
@@ -78,14 +78,14 @@ class Checkpointing:
         return Checkpoint(problem="There was no time left for a checkpoint.")
 
     async def commit(
-        self, when: Literal["iteration", "completion"], iteration: int, summary: str, since: str | None
+        self, when: Literal["iteration", "completion"], iteration: int, summary: str, since: str | None, stop: Stop
     ) -> bool:
-        """Commit the changes since a checkpoint, if the run commits at this moment.
+        """Commit the changes since a checkpoint, if the run commits at this moment; a stop ends hooks that run.
 
         The reason why nothing was committed is reported once.
 
         Returns:
-            True if there is a new commit.
+            True if there may be a new commit.
         """
         if self.commits != when:
             return False
@@ -93,24 +93,27 @@ class Checkpointing:
             self._report(iteration, "The changes are not committed: there is no checkpoint from before the run.")
             return False
         subject = " ".join(summary.split()) or f"Iteration {iteration} of a Ralph run"
-        made = await self.workspace.commit(since, f"{_shortened(subject)}\n\nRalph-Run: {self.log.run_id}\n")
+        made = CommitResult("", "The run was stopped during the commit; `git log` shows whether it was made.")
+        with anyio.CancelScope() if stop.reason else stop.watched():
+            made = await self.workspace.commit(since, f"{_shortened(subject)}\n\nRalph-Run: {self.log.run_id}\n")
         if made.message and made.message != self._last_message:
             self._report(iteration, made.message)
         self._last_message = made.message
         return made.commit is not None
 
-    async def end(self, iteration: int, summary: str | None, since: str | None) -> None:
+    async def end(self, iteration: int, summary: str | None, since: str | None, stop: Stop) -> None:
         """End the care: release protected paths, and commit what a completed run has changed.
 
         Args:
             iteration: the last one.
             summary: of a completed run's last iteration; None if the run was not completed.
             since: the checkpoint from before the run.
+            stop: the user's request to stop.
         """
         await self.restore_protected(iteration)
         await self.workspace.unguard()
         if summary is not None:
-            await self.commit("completion", iteration, summary, since)
+            await self.commit("completion", iteration, summary, since, stop)
 
     async def _checkpoint(
         self, iteration: int, moment: Literal["before", "after"], seen: Snapshot | None

@@ -332,7 +332,7 @@ async def _conclude(parts: Parts, run: ActiveRun, output: Output, started_at: da
         await run.checkpointing.restore_protected(number)
         run.before = await parts.workspace.snapshot()
     run.summary = assessed.case.analysis.work_summary
-    if await run.checkpointing.commit("iteration", number, run.summary, run.record.checkpoint):
+    if await run.checkpointing.commit("iteration", number, run.summary, run.record.checkpoint, stop):
         run.before = await parts.workspace.snapshot()
     checkpoint = await run.checkpointing.after(number, run.before, stop)
     record = evaluate(

@@ -263,7 +263,8 @@ async def finish(parts: Parts, run: ActiveRun, end: Complete | Halt) -> None:
         "usage": run.state.spent.usage,
         "duration": run.state.spent.duration,
     }
-    await run.checkpointing.end(run.state.number, run.summary if completed else None, run.record.checkpoint)
+    summary = run.summary if completed else None
+    await run.checkpointing.end(run.state.number, summary, run.record.checkpoint, run.stop)
     await anyio.to_thread.run_sync(parts.checks.rest)
     now = parts.clock.now()
     run.record = evolve(run.record, **facts, state="finished", finished_at=now, **_cut_off(run))

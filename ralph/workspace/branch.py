@@ -28,17 +28,21 @@ _TRIES = 5
 _SAME = 5_000_000_000
 """Nanoseconds between the note of a lock and its last change."""
 
-_SETTLE = """s() {
-then=$1; shift
-[ $# = 0 ] || git commit "$@" || return
+_FOLLOW = """{ git diff-tree --quiet "$then" HEAD ||
+git diff-tree -r -z --name-only --no-renames "$then" HEAD |
+git --literal-pathspecs reset --quiet --pathspec-from-file=- --pathspec-file-nul; }"""
+"""Sets the entries of the files that were committed; without one of them, `git reset` would set all."""
+
+_COMMIT = f"""c() {{ then=$1; shift
+git commit "$@" || return
 unset GIT_INDEX_FILE
-git diff-tree --quiet "$then" HEAD && return
-for i in 1 2 3 4 5; do
-  git diff-tree -r -z --name-only --no-renames "$then" HEAD |
-    git --literal-pathspecs reset --quiet --pathspec-from-file=- --pathspec-file-nul && return
-  sleep 1
-done; return 1; }; s"""
+for i in 1 2 3 4 5; do {_FOLLOW} && return; sleep 1; done; return 1; }}; c"""
 """A commit by the user's git, which the user's index then follows. One script does both, should Ralph be killed."""
+
+_SETTLE = f"""s() {{ then=$1
+git diff-tree -r -z --name-only --no-renames "$then" HEAD |
+xargs -0 git --literal-pathspecs diff-index --cached --quiet "$then" -- && {_FOLLOW}; }}; s"""
+"""The same where the script was ended in between, unless the user has staged one of the files since."""
 
 _UNSETTLED = (
     ". But git could not write the index, so it still has the files from before, as `git status` shows: "
@@ -66,6 +70,7 @@ class Branch:
     def __init__(self, repository: Repository, scratch: Path) -> None:
         self._repository = repository
         self._scratch = scratch
+        self._before = scratch.with_name("commit.before")
         places = (repository.git_dir, repository.common, repository.common / "objects")
         self._places = [(path, _identity(path.stat()) if path.is_dir() else None) for path in places]
 
@@ -95,24 +100,42 @@ class Branch:
         head = await repository.head()
         if (lock := repository.git_dir / "index.lock").exists():
             raise GitError(_NO_LOCK.format(str(lock), "File exists"))
+        await self.settle()
         async with self._working() as own:
             index = {"GIT_INDEX_FILE": own.env["GIT_INDEX_FILE"]}
             await self._fill(replace(repository.open_git, env={**repository.open_git.env, **index}), head, listed)
             then = head or EMPTY_TREES[repository.algorithm]
             words = (then, "--quiet", "--message", message)
             note = problem = ""
+            self._before.write_text(then)
             try:
-                note = await repository.with_hooks("commit", *words, workspace=workspace, env=index, alias=_SETTLE)
+                note = await repository.with_hooks("commit", *words, workspace=workspace, env=index, alias=_COMMIT)
             except GitError:
                 if await repository.head() == head:
                     raise
-                problem = _UNSETTLED
+                problem = "" if await self.settle() else _UNSETTLED
             except BaseException:  # git was ended, perhaps after it had committed
-                with anyio.CancelScope(shield=True), suppress(GitError):
-                    if await repository.head() != head:
-                        await repository.with_hooks("commit", then, workspace=workspace, alias=_SETTLE)
+                with anyio.CancelScope(shield=True):
+                    await self.settle()
                 raise
+        self._before.unlink(missing_ok=True)
         return await repository.head() or "", note, problem
+
+    async def settle(self) -> bool:
+        """Let the index follow a commit with hooks in which Ralph was stopped or killed; return whether it did."""
+        if not self._before.exists():
+            return True
+        then = self._before.read_text()
+        self._before.unlink()
+        with suppress(GitError, OSError):
+            head = await self._repository.head()
+            before = await self._repository.git.line("rev-parse", "--quiet", "--verify", f"{head}^", none=ANY)
+            if head and head != then and then in (before, EMPTY_TREES[self._repository.algorithm]):
+                async with self._working() as git:
+                    words = ("-c", f"alias.ralph-settle=!{_SETTLE}", "ralph-settle", then)
+                    await self._move(git, head, head, *words, why="ralph: settle the index")
+                return True
+        return False
 
     async def move_back(self, then: str, now: str, kept: str) -> None:
         """Move the branch and the index to an earlier commit, and keep the present one by a ref. Raises `GitError`."""

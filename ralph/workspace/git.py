@@ -169,6 +169,7 @@ class GitWorkspace(PlainWorkspace):
         self._branch.clear()
 
     async def guard(self, run_id: str) -> str:
+        await self._branch.settle()
         if self._seen is not None and self._seen.snapshot.seen_by == "git":
             await self._theirs.note(run_id, self._seen.snapshot, self._ignored)
         await self._find_inner()

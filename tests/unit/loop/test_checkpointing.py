@@ -213,6 +213,29 @@ async def test_at_completion_there_is_one_commit(folder: Path, tmp_path: Path, l
     assert git(folder, "rev-list", "--count", "HEAD") == str(commits)
 
 
+async def test_who_stops_a_run_does_not_wait_for_the_hooks_of_its_commit(folder: Path, tmp_path: Path) -> None:
+    hook, began = folder / ".git/hooks/pre-commit", folder / ".git/began"
+    hook.write_text("#!/bin/sh\ntouch .git/began\nsleep 50\n")
+    hook.chmod(0o755)
+    workspace = open_workspace(folder, state_dir=tmp_path / "state", commit_hooks=True)
+    seen = Seen()
+    runner = Runner(
+        executor=ScriptedExecutor([writes(DONE, a="1\n")]), workspace=workspace, hooks=[seen], commit="completion"
+    )
+
+    async def stop() -> None:
+        while not began.exists():  # noqa: ASYNC110
+            await anyio.sleep(0.02)
+        runner.cancel("SIGINT")
+
+    with anyio.fail_after(30):
+        async with runner, anyio.create_task_group() as group:
+            group.start_soon(stop)
+            assert (await runner.run("Write it.")).stop_reason == "completed"
+    assert [event.text for event in seen.of(Diagnosed)][-1].startswith("The run was stopped during the commit")
+    assert git(folder, "status", "--porcelain") == "?? a"
+
+
 async def test_why_nothing_is_committed_is_told_once(tmp_path: Path) -> None:
     plain = tmp_path / "plain"
     plain.mkdir()

@@ -1,5 +1,6 @@
 """A commit by the user's own git, with hooks: whatever they do, and whenever they are interrupted."""
 
+import signal
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -107,3 +108,26 @@ async def test_an_index_that_is_locked_meanwhile_is_said(repo: Repository, hooke
     assert made.commit == repo.git("rev-parse", "HEAD")
     assert "git could not write the index, so it still has the files from before" in made.message
     assert "git reset" in made.message
+
+
+KILLS = '#!/bin/sh\nall=; p=$PPID; for i in 1 2 3 4; do all="$p $all"; p=$(ps -o ppid= -p $p); done; kill -9 $all\n'
+"""Kills git, the script that it was started by, and Ralph."""
+
+
+@pytest.mark.parametrize("staged", [False, True])
+async def test_a_commit_after_which_all_was_killed_is_followed_at_the_next_start(
+    repo: Repository, hooked: Workspace, tmp_path: Path, staged: bool
+) -> None:
+    repo.write(".git/hooks/post-commit", KILLS).chmod(0o755)
+    since = await held(hooked)
+    repo.write("a.txt", "edited\n")
+    argv = [sys.executable, "-c", COMMITS, str(repo.path), str(tmp_path / "state"), since]
+    assert (await anyio.run_process(argv, check=False)).returncode == -signal.SIGKILL
+    assert repo.git("log", "-1", "--format=%s") == "x"
+    assert repo.git("status", "--porcelain") == "MM a.txt"
+    if staged:
+        repo.write("a.txt", "mine\n")
+        repo.git("add", "a.txt")
+    await hooked.guard("run-1")
+    assert repo.git("status", "--porcelain") == ("M  a.txt".strip() if staged else "")
+    assert repo.git("show", ":a.txt") == ("mine" if staged else "edited")
