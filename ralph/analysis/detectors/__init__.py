@@ -5,26 +5,7 @@
 
 from collections.abc import Callable, Iterable
 
-from ralph.analysis.detectors.activity import (
-    detect_announcements,
-    detect_certainty,
-    detect_idleness,
-    detect_questions,
-    detect_work,
-)
-from ralph.analysis.detectors.blockers import detect_blockers
-from ralph.analysis.detectors.claims import (
-    detect_achievements,
-    detect_claims,
-    detect_keywords,
-    detect_reports,
-    detect_status,
-)
-from ralph.analysis.detectors.failures import detect_errors, detect_limits
-from ralph.analysis.detectors.implicit_claims import detect_accounts, detect_wording
-from ralph.analysis.detectors.open_work import detect_open_work
-from ralph.analysis.detectors.progress import detect_boxes, detect_percentages, detect_shares
-from ralph.analysis.detectors.tests import detect_tests
+from ralph.analysis.detectors import activity, blockers, claims, failures, implicit_claims, open_work, progress, tests
 from ralph.analysis.result import Reply, Signal
 
 __all__ = ["DETECTORS", "OF_CLAIMS", "Detector"]
@@ -34,38 +15,38 @@ Detector = Callable[[Reply], Iterable[Signal]]
 text, and sees the signals of the detectors before it."""
 
 DETECTORS: tuple[Detector, ...] = (
-    detect_status,
-    detect_boxes,
-    detect_tests,
-    detect_announcements,
-    detect_keywords,
-    detect_claims,
-    detect_achievements,
-    detect_reports,
-    detect_open_work,
-    detect_shares,
-    detect_accounts,
-    detect_percentages,
-    detect_errors,
-    detect_certainty,
-    detect_work,
-    detect_idleness,
-    detect_limits,
-    detect_questions,
-    detect_blockers,
-    detect_wording,
+    claims.detect_status,
+    progress.detect_boxes,
+    tests.detect_tests,
+    activity.detect_announcements,
+    claims.detect_keywords,
+    claims.detect_claims,
+    claims.detect_achievements,
+    claims.detect_reports,
+    open_work.detect_open_work,
+    progress.detect_shares,
+    implicit_claims.detect_accounts,
+    progress.detect_percentages,
+    failures.detect_errors,
+    activity.detect_certainty,
+    activity.detect_work,
+    activity.detect_idleness,
+    failures.detect_limits,
+    activity.detect_questions,
+    blockers.detect_blockers,
+    implicit_claims.detect_wording,
 )
 """The built-in detectors, in the order in which they run."""
 
 OF_CLAIMS: frozenset[Detector] = frozenset((
-    detect_announcements,
-    detect_claims,
-    detect_achievements,
-    detect_reports,
-    detect_open_work,
-    detect_shares,
-    detect_accounts,
-    detect_wording,
+    activity.detect_announcements,
+    claims.detect_claims,
+    claims.detect_achievements,
+    claims.detect_reports,
+    open_work.detect_open_work,
+    progress.detect_shares,
+    implicit_claims.detect_accounts,
+    implicit_claims.detect_wording,
 ))
 """The detectors of claims beyond the keywords, and of what speaks against them. They do not run if `EXIT_SIGNAL: false`
 vetoes every claim made by words."""
