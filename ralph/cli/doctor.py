@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from ralph.executors.copilot.doctor import Finding
     from ralph.plugins import Plugins
     from ralph.settings import Settings
+    from ralph.system.sandbox import Confinement
 
 _EXECUTOR_CHECKS = {"copilot", "endpoint", "executor"}
 _REQUIRED_CHECKS = {"store", "workspace", "settings", "sandbox", "conflict"}
@@ -152,11 +153,32 @@ async def _sandbox(settings: "Settings", folder: Path) -> "list[Finding]":
 
     if not settings.sandbox.used:
         return []
+    confinement = confinement_for(settings, folder)
     try:
-        await confinement_for(settings, folder).require()
+        await confinement.require()
+        missing = await _unseen_programs(settings, confinement, folder)
     except RalphError as error:
         return [_failed("sandbox", error)]
-    return [_finding("sandbox", ok=True, detail=f"{settings.sandbox.kind}, network: {settings.sandbox.network}")]
+    working = _finding("sandbox", ok=True, detail=f"{settings.sandbox.kind}, network: {settings.sandbox.network}")
+    return missing or [working]
+
+
+async def _unseen_programs(settings: "Settings", confinement: "Confinement", folder: Path) -> "list[Finding]":
+    """Try the programs of the verify commands in the sandbox, with `--version`; the workspace's own are not run."""
+    from ralph.system.process import run
+    from ralph.verifiers.command import UNSEEN_REMEDY, not_started, parse_command
+
+    found: list[Finding] = []
+    for program in dict.fromkeys(parse_command(text)[0] for text in settings.verify if text != "none"):
+        argv = ["test", "-x", program] if "/" in program else [program, "--version"]
+        tried = await run(
+            confinement.command(argv, cwd=folder), cwd=folder, env=confinement.environment(), timeout=_TIMEOUT
+        )
+        if not_started(tried) or (argv[0] == "test" and tried.code):
+            said = " ".join(tried.stderr.split())[-200:] or "it is not there"
+            detail = f"the verify command's program {program!r} cannot start in it: {said}"
+            found.append(_finding("sandbox", ok=False, detail=detail, remedy=UNSEEN_REMEDY))
+    return found
 
 
 def _environment(settings: "Settings") -> "list[Finding]":

@@ -30,6 +30,7 @@ _KERNEL = ("sys", "sysrq-trigger", "irq", "bus", "fs", "acpi", "mtrr", "scsi")
 """What of /proc the superuser could change the kernel's settings by, although it has no rights in the sandbox."""
 
 _PORTS = (443, 80)
+_SHARE = ".local/share"
 
 _SETTINGS = ("config", "config.worktree", "hooks", "info", "commondir", "gitdir")
 """What of a git folder chooses programs, or another folder with such settings."""
@@ -158,6 +159,67 @@ def programs() -> Iterator[Path]:
         reached = os.path.exists(folder)  # noqa: PTH110 - False where we may not enter
         if below and reached and not any(place.is_relative_to(folder) for place in places):
             yield folder
+
+
+_TOOLCHAINS: tuple[dict[str, str], ...] = (
+    {"CARGO_HOME": ".cargo", "RUSTUP_HOME": ".rustup"},
+    {"GOBIN": "go/bin", "GOMODCACHE": "go/pkg/mod"},
+    {
+        "UV_TOOL_DIR": f"{_SHARE}/uv/tools",
+        "UV_PYTHON_INSTALL_DIR": f"{_SHARE}/uv/python",
+        "PIPX_HOME": f"{_SHARE}/pipx",
+    },
+    *({f"{name.upper()}_ROOT": f".{name}"} for name in ("pyenv", "rbenv", "nodenv", "goenv", "jenv")),
+    *({variable: f"{_SHARE}/{name}"} for variable, name in (("MISE_DATA_DIR", "mise"), ("FNM_DIR", "fnm"))),
+    *({f"{name.upper()}_HOME": f".{name}"} for name in ("volta", "rye", "juliaup", "elan", "proto")),
+    *({"ASDF_DATA_DIR": ".asdf"}, {"NVM_DIR": ".nvm"}, {"SDKMAN_DIR": ".sdkman"}, {"BUN_INSTALL": ".bun"}),
+    *({"DENO_INSTALL": ".deno"}, {"PNPM_HOME": f"{_SHARE}/pnpm"}, {"OPAMROOT": ".opam"}, {"rvm_path": ".rvm"}),
+)
+"""The folders of toolchains that belong together, each by the variable that names it and its usual place at home."""
+
+_PREFIXES = ("pyvenv.cfg", "conda-meta")
+"""What lies in the folder of an environment of Python's or conda's."""
+
+_CREDENTIALS = (
+    *("credentials*", "auth.json", ".npmrc", ".netrc", ".pypirc"),
+    *("versions/*/*/etc/npmrc", "installs/*/*/etc/npmrc"),
+)
+
+
+def toolchains(workspace: Path) -> list[Path]:
+    """Return the folders of the toolchains in hidden places that PATH, or the Python of the workspace, leads into."""
+    used = {path for folder in programs() for path in _led_to(folder)}
+    prefixes = {path.parent if path.is_dir() else path.parent.parent for path in used}
+    found = [place for place in prefixes if any((place / name).exists() for name in _PREFIXES)]
+    used |= {path for name in (".venv", "venv") for path in _led_to(workspace / name / "bin")}
+    for group in _TOOLCHAINS:
+        roots = [Path.home() / place for place in (*group.values(), *map(os.environ.get, group)) if place]
+        real = [root.resolve() for root in roots]
+        if any(path.is_relative_to(root) for path in used for root in real):
+            found += roots
+    hidden = _hidden_places()
+    private = (*hidden, *(home / _SHARE for home in home_folders()), workspace)
+    return [
+        root
+        for root in dict.fromkeys(found)
+        if root.is_dir()
+        and any(root.is_relative_to(place) for place in hidden)
+        and not any(place.is_relative_to(root.resolve()) for place in private)
+    ]
+
+
+def _led_to(folder: Path) -> Iterator[Path]:
+    """Yield a folder, and what the links in it lead to."""
+    yield folder.resolve()
+    with suppress(OSError), os.scandir(folder) as entries:
+        yield from (Path(entry.path).resolve() for entry in entries if entry.is_symlink())
+
+
+def credentials(roots: Sequence[Path], opened: Collection[Path]) -> Iterator[str]:
+    """Yield the options that cover the credentials in toolchains, but for those that are opened by name."""
+    for path in (path for root in roots for name in _CREDENTIALS for path in root.glob(name)):
+        if path.is_file() and not path.is_symlink() and path not in opened:
+            yield from ("--ro-bind", "/dev/null", str(path))
 
 
 def bound(option: str, places: Iterable[Path], seen: Collection[Path] = ()) -> Iterator[str]:

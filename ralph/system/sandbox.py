@@ -247,7 +247,8 @@ class Confinement:
         read_only, writable = needs.get("read_only", False), [*box.writable, *needs.get("writable", ())]
         place = "--ro-bind" if read_only else "--bind"
         folders = (place, str(workspace), str(workspace))
-        shown = [*bubblewrap.programs(), *bubblewrap.surroundings(workspace, self.folders)]
+        chains = bubblewrap.toolchains(workspace)
+        shown = [*chains, *bubblewrap.programs(), *bubblewrap.surroundings(workspace, self.folders)]
         shown += needs.get("readable", ())
         opened = [*box.readable, *writable, *self.folders, workspace]
         seen = [each for each in dict.fromkeys(each.absolute() for each in shown) if each.is_dir()]
@@ -261,6 +262,7 @@ class Confinement:
                 *(bubblewrap.own_hosts() if names else ()),
                 *bubblewrap.bound("--ro-bind-try", shown, seen),
                 *bubblewrap.bound("--ro-bind-try", box.readable),
+                *bubblewrap.credentials(chains, {each.expanduser() for each in box.readable}),
                 *bubblewrap.bound("--bind-try", writable),
                 *bubblewrap.bound(f"{place}-try", self.folders),
                 *folders,

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from ralph.analysis.metrics import error_signature
 from ralph.errors import UsageError, VerifierError
+from ralph.system.files import home_folders
 from ralph.system.process import Finished, run
 from ralph.system.sandbox import Confinement
 from ralph.system.secrets import Redactor
@@ -21,6 +22,11 @@ _NOT_STARTED = {126, 127}
 """A shell's exit statuses if it cannot run a command or does not find it."""
 _UNSEEN = "bwrap: execvp "
 """The sandbox's complaint about a program that does not exist, or lies in a hidden folder."""
+
+UNSEEN_REMEDY = (
+    "If it works outside, name the folder of its toolchain in `[sandbox] readable`, as in readable = "
+    '["~/.my-tools"]; else install what it needs, or correct the command.'
+)
 
 
 class CommandVerifier(Verifier):
@@ -81,11 +87,13 @@ class CommandVerifier(Verifier):
             raise VerifierError(f"The verifier {self.name!r} cannot start: {error.problem}", error.remedy) from error
         passed = done.code == 0 and not done.timed_out
         output, errors = readable(done.stdout, self._mask), readable(done.stderr, self._mask)
-        unseen = errors.startswith(_UNSEEN)
-        if (unseen or (self._shell and done.code in _NOT_STARTED)) and not done.timed_out:
+        boxed = self._confinement.sandbox.used
+        shim = any(f"{home}/" in errors.replace(str(subject.workspace), "") for home in home_folders())
+        if not_started(done) and (self._shell or errors.startswith(_UNSEEN) or (boxed and shim)):
             raise VerifierError(
-                f"The verifier {self.name!r} cannot start: {_last_line(errors) or 'its program is not there'}.",
-                "Install what it needs, or correct the command.",
+                f"The verifier {self.name!r} cannot start{' in the sandbox' * boxed}: "
+                f"{_last_line(errors) or 'its program is not there'}.",
+                UNSEEN_REMEDY if boxed else "Install what it needs, or correct the command.",
             )
         return Verdict(
             verifier=self.name,
@@ -106,6 +114,12 @@ class CommandVerifier(Verifier):
         if done.timed_out:
             return "timed out"
         return failure_signature(text) or f"ended with status {done.code}"
+
+
+def not_started(done: Finished) -> bool:
+    """Return True if a program, or the shell or shim that should start it, reports that it is not there."""
+    missing = done.code in _NOT_STARTED or done.stderr.startswith(_UNSEEN)
+    return missing and not done.timed_out
 
 
 def parse_command(text: str) -> tuple[str, ...]:

@@ -82,4 +82,4 @@ def test_a_sandbox_opens_the_programs_in_the_home_folder_and_never_the_home_fold
     monkeypatch.setenv("PATH", f"{home}:{home}/bin:/usr/bin")
     argv = Confinement(sandbox=Sandbox(kind="bwrap")).command(["true"], cwd=tmp_path)
     opened = [place for option, place in pairwise(argv) if option == "--ro-bind-try"]
-    assert opened == [str(home / "bin")]
+    assert opened == [f"view:{home}/bin"]

@@ -1,0 +1,139 @@
+"""Toolchains in the home folder, under the sandbox: their programs run, and the secrets beside them stay hidden."""
+
+import os
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+
+from ralph.errors import UsageError
+from ralph.system.sandbox import Confinement, Sandbox
+from ralph.testing import own_environment, run_ralph
+from ralph.verifiers.base import Subject
+from ralph.verifiers.command import CommandVerifier
+
+pytestmark = [pytest.mark.attack, pytest.mark.timeout(120)]
+
+FILES = {
+    ".pyenv/shims/one": '#!/bin/sh\nexec "$HOME/.pyenv/libexec/one"\n',
+    ".pyenv/libexec/one": "#!/bin/sh\necho one\n",
+    ".cargo/bin/two": '#!/bin/sh\nexec "$HOME/.rustup/toolchains/stable/bin/two"\n',
+    ".rustup/toolchains/stable/bin/two": "#!/bin/sh\necho two\n",
+    ".local/share/uv/tools/three/bin/three": '#!/bin/sh\nexec "$HOME/.local/share/uv/python/three"\n',
+    ".local/share/uv/python/three": "#!/bin/sh\necho three\n",
+    "conda/bin/four": '#!/bin/sh\nexec "$HOME/conda/lib/four"\n',
+    "conda/lib/four": "#!/bin/sh\necho four\n",
+    "conda/conda-meta/history": "",
+    ".nvm/versions/node/v22/bin/five": '#!/bin/sh\nexec "$HOME/.nvm/versions/node/v22/lib/five"\n',
+    ".nvm/versions/node/v22/lib/five": "#!/bin/sh\necho five\n",
+    ".mine/shims/six": '#!/bin/bash\nexec "$HOME/.mine/libexec/six"\n',
+    ".mine/libexec/six": "#!/bin/sh\n[ -e done ]\n",
+}
+ON_PATH = (".pyenv/shims", ".cargo/bin", ".local/bin", "conda/bin", ".nvm/versions/node/v22/bin", ".mine/shims")
+SECRETS = (
+    *(".cargo/credentials.toml", ".cargo/credentials", ".nvm/versions/node/v22/etc/npmrc", ".pyenv/.pypirc"),
+    *(".ssh/id", ".asdf/private", ".local/share/keyrings/login", ".local/share/uv/credentials/one", "project/.env"),
+    *(".mine/libexec/six", ".local/state/ralph/ralph.db"),
+)
+
+PLUGIN = """
+from ralph import Answered, Executor
+from ralph.plugins import Provider, hookimpl
+
+
+class Quiet(Executor):
+    name = "quiet"
+    confines = frozenset({"sandbox"})
+
+    async def execute(self, prompt, turn):
+        (turn.workspace / "done").touch()
+        return turn.transcript.finish(Answered(), text="Done.")
+
+
+@hookimpl
+def ralph_executors():
+    yield Provider("quiet", "works", lambda context: Quiet())
+"""
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A home folder with toolchains, secrets, and a PATH that leads into it."""
+    try:
+        anyio.run(Confinement(sandbox=Sandbox(kind="bwrap")).require, tmp_path)
+    except UsageError as error:
+        pytest.skip(str(error))
+    folder = tmp_path / "home"
+    for name, text in {**dict.fromkeys(SECRETS, "secret"), **FILES}.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text)
+        (folder / name).chmod(0o755)
+    (folder / ".local/bin").mkdir()
+    (folder / ".local/bin/three").symlink_to(folder / ".local/share/uv/tools/three/bin/three")
+    monkeypatch.setenv("HOME", str(folder))
+    monkeypatch.setenv("PATH", os.pathsep.join([*(str(folder / name) for name in ON_PATH), os.environ["PATH"]]))
+    return folder
+
+
+def said(workspace: Path, text: str, **settings: Any) -> str:
+    workspace.mkdir(exist_ok=True)
+    within = Confinement(sandbox=Sandbox.model_validate({"kind": "bwrap", **settings}), workspace=workspace)
+    command = within.command(["/bin/sh", "-c", text], cwd=workspace)
+    return subprocess.run(command, cwd=workspace, capture_output=True, text=True, timeout=30, check=False).stdout
+
+
+def test_programs_behind_shims_run_and_secrets_stay_hidden(home: Path, tmp_path: Path) -> None:
+    workspace = tmp_path / "work"
+    assert said(workspace, "for name in one two three four five six; do $name; done; true").split() == [
+        *("one", "two", "three", "four", "five")
+    ]
+    reading = f"cd {home}; cat {' '.join(SECRETS)}; for name in .pyenv .cargo .nvm; do touch $name/x; done; true"
+    assert said(workspace, reading) == ""
+    assert not [*home.glob("*/x")]
+    assert said(workspace, f"cat {home}/.cargo/credentials", readable=["~/.cargo/credentials"]) == "secret"
+    (home / ".cargo" / "bin").rename(home / "elsewhere")
+    assert said(workspace, f"ls -A {home}/.rustup") == "", "only what PATH leads into is shown"
+
+
+def test_the_workspace_chooses_no_folder_of_the_home(home: Path, tmp_path: Path) -> None:
+    """Links in its `.venv` open a known toolchain at most: not what they lead to, even if that looks like a Python."""
+    (home / "project" / "pyvenv.cfg").touch()
+    (home / "project" / "bin").mkdir()
+    (home / "project" / "bin" / "python").touch()
+    (tmp_path / "work" / ".venv" / "bin").mkdir(parents=True)
+    for number, name in enumerate(("project/bin/python", ".ssh/id", ".local/share/keyrings/login")):
+        (tmp_path / "work" / ".venv" / "bin" / f"link{number}").symlink_to(home / name)
+    assert said(tmp_path / "work", "cat .venv/bin/*; cat ~/project/.env; true") == ""
+
+
+def test_a_check_whose_toolchain_is_hidden_is_refused_at_the_start(home: Path, tmp_path: Path) -> None:
+    workspace = tmp_path / "work"
+    workspace.mkdir()
+    (workspace / ".ralph").mkdir()
+    (workspace / ".ralph" / "plugin.py").write_text(PLUGIN)
+    environment: Mapping[str, str] = {**own_environment(tmp_path), "RALPH_SANDBOX__KIND": "bwrap"}
+    words = ("run", "Work.", "--executor", "quiet", "--trust", "--verify", "six", "--max-iterations", "2")
+    refused = run_ralph(words, environment, workspace)
+    assert refused.returncode == 2, refused.stdout + refused.stderr
+    assert "The verifier 'six' cannot start in the sandbox" in refused.stderr
+    assert "[sandbox] readable" in refused.stderr
+    doctor = run_ralph(("doctor",), {**environment, "RALPH_VERIFY": '["six", "one"]'}, workspace)
+    assert "program 'six' cannot start in it" in doctor.stdout, doctor.stdout + doctor.stderr
+    assert "program 'one'" not in doctor.stdout
+    opened = {**environment, "RALPH_SANDBOX__READABLE": '["~/.mine"]'}
+    verified = run_ralph(words, opened, workspace)
+    assert verified.returncode == 0, verified.stdout + verified.stderr
+
+
+def test_a_check_that_ends_with_127_by_itself_is_only_red(home: Path, tmp_path: Path) -> None:
+    (tmp_path / "work").mkdir()
+    script = tmp_path / "work" / "check"
+    script.write_text("#!/bin/bash\njest\n")
+    script.chmod(0o755)
+    within = Confinement(sandbox=Sandbox(kind="bwrap"), workspace=tmp_path / "work")
+    verdict = anyio.run(CommandVerifier([str(script)], confinement=within).verify, Subject(tmp_path / "work"))
+    assert not verdict.passed
+    assert "status 127" in verdict.output
