@@ -9,6 +9,8 @@ checked out.
 
 import os
 import re
+import shutil
+import stat
 import time
 import zlib
 from collections.abc import Collection, Mapping, Sequence
@@ -23,7 +25,7 @@ import anyio.to_thread
 from ralph.system.files import read_regular
 from ralph.workspace.gate import OURS, READING, Git, GitError, environment, in_sandbox, read_list
 from ralph.workspace.lock import folder_key, state_folder
-from ralph.workspace.repository import STATUS, Look, Repository, read_look, take_packs, unquote_path
+from ralph.workspace.repository import STATUS, Look, Repository, read_look, unquote_path
 from ralph.workspace.scan import (
     ABSENT,
     NOISE,
@@ -439,7 +441,7 @@ class FileIndex:
         if self.repository is not None:
             (self.folder / "within").write_text("".join(self._within))
             if self._keeps and not (self.folder / "index").exists():
-                take_packs(self.repository.common / "objects" / "pack", self.folder / "objects" / "pack")
+                _take_packs(self.repository.common / "objects" / "pack", self.folder / "objects" / "pack")
 
     def _make_ready_to_write(self) -> None:
         """Remove the lock of a killed git, and update the list of ignored paths.
@@ -478,3 +480,21 @@ def _first_line(path: Path) -> str:
 def _literally(path: bytes) -> bytes:
     """Escape a path for a list of ignored paths."""
     return re.sub(rb"[\\*?\[ ]", rb"\\\g<0>", path)
+
+
+_COPIED_AT_MOST = 64 * 1024 * 1024
+"""Bytes of the user's packs that are copied; more are hard links, which an agent can still overwrite in place."""
+
+
+def _take_packs(theirs: Path, ours: Path) -> None:
+    """Keep the packs that a repository has: copies of small ones, hard links to large ones; else git writes objects."""
+    packs = [path for path in theirs.glob("pack-*.pack") if stat.S_ISREG(path.lstat().st_mode)]
+    put = shutil.copyfile if sum(path.lstat().st_size for path in packs) <= _COPIED_AT_MOST else os.link
+    ours.mkdir(parents=True, exist_ok=True)
+    for path in packs:
+        index = path.with_suffix(".idx")
+        with suppress(OSError):
+            if stat.S_ISREG(index.lstat().st_mode):
+                put(path, ours / path.name, follow_symlinks=False)
+                (ours / path.name).with_suffix(".keep").touch()
+                put(index, ours / index.name, follow_symlinks=False)

@@ -234,8 +234,9 @@ _KEPT = frozenset((
 SPARSE = ("core.sparsecheckout", "core.sparsecheckoutcone", "index.sparse")
 """Those of them that each worktree may have for itself."""
 
-_READ = _KEPT | {"core.hookspath", "commit.gpgsign", "extensions.worktreeconfig"}
-_USERS = frozenset(key for key in _READ if not key.startswith(("core.rep", "extensions."))) | {"core.excludesfile"}
+OF_WORKTREE = frozenset((*SPARSE, "core.excludesfile", "core.worktree"))
+_READ = _KEPT | OF_WORKTREE | {"core.hookspath", "commit.gpgsign", "extensions.worktreeconfig"}
+_USERS = frozenset(key for key in _READ if not key.startswith(("core.rep", "extensions.", "core.worktree")))
 
 
 _HARMLESS = re.compile(

@@ -2,7 +2,6 @@
 
 import os
 import re
-import shutil
 import stat
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -15,6 +14,7 @@ from typing import Literal
 from ralph.errors import WorkspaceError
 from ralph.system.files import read_regular
 from ralph.workspace.gate import (
+    OF_WORKTREE,
     SPARSE,
     Confine,
     Git,
@@ -145,10 +145,10 @@ class Repository:
 
     @cached_property
     def excluded(self) -> bytes:
-        """The user's list of ignored paths for all repositories, and then the repository's own."""
+        """The list of ignored paths that the settings name, or the user's, and then the repository's own."""
         named = self.settings.get("core.excludesfile")
         own = Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config") / "git" / "ignore"
-        users = read_list(Path(os.path.realpath(Path(named).expanduser() if named else own)))
+        users = read_list(Path(os.path.realpath(self.top / Path(named).expanduser() if named else own)))
         return users + read_list(self.common / "info" / "exclude")
 
     @cached_property
@@ -281,7 +281,8 @@ class Repository:
         if not any(common.is_relative_to(place) for place in (self.top, self.common)):
             return None
         with suppress(GitError):
-            settings = _settings(git_dir, common)
+            settings = _settings(folder, git_dir, common)
+        settings.pop("core.excludesfile", None)  # it may name any file of the user's
         return Repository(
             folder,
             git_dir,
@@ -375,11 +376,18 @@ def _folders(dot_git: Path) -> tuple[Path, Path]:
     return git_dir, common
 
 
-def _settings(git_dir: Path, common: Path) -> dict[str, str]:
-    """Return the settings of a repository that Ralph regards, with those of the worktree. Raises `GitError`."""
+def _settings(top: Path, git_dir: Path, common: Path) -> dict[str, str]:
+    """Return the settings of a repository that Ralph regards, with those of the worktree.
+
+    Raises:
+        GitError: git cannot read them, or they say that the files are elsewhere.
+    """
     settings = kept(listed(read_settings(common / "config")))
     if is_on(settings, "extensions.worktreeconfig"):
-        settings |= kept(listed(read_settings(git_dir / "config.worktree")), SPARSE)
+        settings |= kept(listed(read_settings(git_dir / "config.worktree")), OF_WORKTREE)
+    files = os.path.realpath(git_dir / settings.pop("core.worktree", top))
+    if git_dir == common and files != os.path.realpath(top):
+        raise GitError(f"its files are in {files!r}, as core.worktree in {str(common / 'config')!r} says")
     return settings
 
 
@@ -421,7 +429,7 @@ def find_repository(
     else:
         return None
     try:
-        settings = _settings(git_dir, common)
+        settings = _settings(top, git_dir, common)
         views = (state_dir or state_folder()) / "git"
         seen = (top, git_dir, common, views, *_alternates(common))
         confine = partial(in_sandbox, readable=seen) if confined else None
@@ -482,21 +490,3 @@ def operation_in_progress(repository: Repository) -> str:
     """Return the operation that git is in the middle of, such as "a merge"; empty if none exists."""
     name = next((name for name in _IN_PROGRESS if (repository.git_dir / name).exists()), "")
     return f"a {name.partition('_HEAD')[0].partition('-')[0].lower().replace('_', '-')}" if name else ""
-
-
-_COPIED_AT_MOST = 64 * 1024 * 1024
-"""Bytes of the user's packs that are copied; more are hard links, which an agent can still overwrite in place."""
-
-
-def take_packs(theirs: Path, ours: Path) -> None:
-    """Keep the packs that a repository has: copies of small ones, hard links to large ones; else git writes objects."""
-    packs = [path for path in theirs.glob("pack-*.pack") if stat.S_ISREG(path.lstat().st_mode)]
-    put = shutil.copyfile if sum(path.lstat().st_size for path in packs) <= _COPIED_AT_MOST else os.link
-    ours.mkdir(parents=True, exist_ok=True)
-    for path in packs:
-        index = path.with_suffix(".idx")
-        with suppress(OSError):
-            if stat.S_ISREG(index.lstat().st_mode):
-                put(path, ours / path.name, follow_symlinks=False)
-                (ours / path.name).with_suffix(".keep").touch()
-                put(index, ours / index.name, follow_symlinks=False)

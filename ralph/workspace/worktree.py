@@ -4,6 +4,7 @@ At the end the work is kept, merged or discarded. Work that nothing else contain
 conflicts changes nothing, and discarded work stays in the run's checkpoints.
 """
 
+import os
 import shlex
 import shutil
 from contextlib import suppress
@@ -220,10 +221,10 @@ async def _add(repository: Repository, folder: Path, branch: str, top: Path, *, 
     if hooks:
         await repository.with_hooks("worktree", "add", *words, workspace=folder)
         return
-    lists = (repository.top / ".gitattributes", repository.common / "info" / "attributes")
-    if any(b"filter" in read_list(path) for path in lists):
-        listed = await repository.git("ls-tree", "-r", "--name-only", "HEAD")
-        await repository.require_no_filter(map(unquote_path, listed))
+    files = [*map(unquote_path, await repository.git("ls-tree", "-r", "--name-only", "--full-tree", "HEAD"))]
+    lists = [repository.top / os.fsdecode(path) for path in files if path.endswith(b".gitattributes")]
+    if any(b"filter" in read_list(path) for path in (*lists, repository.common / "info" / "attributes")):
+        await repository.require_no_filter(files)
     (repository.common / "worktrees").mkdir(exist_ok=True)
     await repository.users_git("worktree", "add", *words)
     _settle(top / ".git", settings_text(repository.sparse.items()))
