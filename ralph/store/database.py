@@ -5,9 +5,10 @@ import sqlite3
 from collections.abc import Collection, Generator
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from time import monotonic, sleep
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 from sqlalchemy import URL, Connection, NullPool, create_engine, inspect
 from sqlalchemy.engine.interfaces import DBAPICursor
@@ -272,6 +273,8 @@ class SqliteFile(Database):
                 take_from_others(self.path.with_name(self.path.name + suffix))
 
     def set_up(self, connection: Connection) -> None:
+        driver = cast("sqlite3.Connection", connection.connection.driver_connection)
+        driver.text_factory = partial(str, encoding="utf-8", errors="replace")  # one damaged row fails by itself
         for pragma in ("foreign_keys = ON", "synchronous = FULL"):
             connection.exec_driver_sql(f"PRAGMA {pragma}")
 

@@ -53,6 +53,9 @@ TRACES = 2000
 
 MOST_PROBLEMS = 20
 
+_OLDER = " An older Ralph that still had the store open when this one began to use it leaves it so, too."
+"""Only runs are written again, and an older version does so without a checksum."""
+
 _LARGEST = 2**31 - 1
 """The largest number that every database accepts in a query; no record has a larger one."""
 
@@ -247,7 +250,8 @@ class Tables:
             traces = _TRACES.validate_json(f"[{','.join(bodies)}]")
         except ValidationError:  # they do not have this version's form
             traces = []
-        return traces if len(traces) == len(found) else [Trace.of(each) for each in self.iterations(run_id, after)]
+        whole = [trace.number for trace in traces] == [row.number for row in found]
+        return traces if whole else [Trace.of(each) for each in self.iterations(run_id, after)]
 
     def events(self, run_id: str, after: int) -> list[tuple[int, Event | None]]:
         """Return the next events after that `seq`, each with its own; None for unknown types."""
@@ -393,12 +397,16 @@ class Tables:
                     changed.append(name.format_map(row))
                 if len(changed) >= MOST_PROBLEMS:
                     break
-        yield from (f"{each} was changed after it was written: its checksum does not match." for each in changed)
+        also = _OLDER if table is schema.runs else ""
+        yield from (f"{each} was changed after it was written: its checksum does not match.{also}" for each in changed)
 
     def _gaps(self, table: Table, number: Column[int]) -> Iterator[str]:
         run_id, last = table.c.run_id, func.max(number)
         counted = select(run_id, func.count(), last).group_by(run_id).having(func.count() != last).order_by(run_id)
         for run, count, highest in self._all(counted):
+            if not isinstance(highest, int):
+                yield f"Run {run} has {count} {table.name}, and one with {highest!r} in place of a number."
+                continue
             missing = highest - count - (self._forgotten(run) if table is schema.events else 0)
             if missing:
                 yield f"Run {run} has {count} {table.name}, but the last is number {highest}: {missing} are missing."
@@ -461,7 +469,11 @@ def _read_run(run_id: str, record: str) -> RunRecord:
 
 
 def _read_iteration(run_id: str, number: int, record: str) -> IterationRecord:
-    return _read(IterationRecord.model_validate_json, record, f"The record of iteration {number} of run {run_id}")
+    name = f"The record of iteration {number} of run {run_id}"
+    read = _read(IterationRecord.model_validate_json, record, name)
+    if read.number != number:  # whoever reads on from there would never end
+        raise RecordError(f"{name} is that of iteration {read.number}.", "It is damaged.")
+    return read
 
 
 def _known_event(body: str) -> Event | None:

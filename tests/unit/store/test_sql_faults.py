@@ -380,15 +380,51 @@ async def test_a_changed_byte_of_any_row_is_found(path, subtests):
                 kept = other.execute("SELECT count(*) FROM runs WHERE checksum IS NOT NULL").fetchone()
                 assert kept == (1,)
                 other.execute("COMMIT")
-                assert (
-                    f"{name} was changed after it was written: its checksum does not match." in (await store.check())[1]
-                )
+                found = f"{name} was changed after it was written: its checksum does not match."
+                (said,) = [each for each in (await store.check())[1] if each.startswith(found)]
+                assert ("An older Ralph" in said) == (" runs " in change)
 
 
-async def test_a_byte_that_is_no_text_is_found(path):
-    await fill(path, events=4)
-    with raw(path) as other:
-        other.execute("UPDATE events SET body = CAST(x'7bff7d' AS TEXT) WHERE seq = 2")
+NO_TEXT = "CAST(x'7bff7d' AS TEXT)"
+
+
+DAMAGES = {
+    ("runs", "workspace"): "The record of run run-1",
+    ("runs", "record"): "The record of run run-1",
+    ("iterations", "number"): "run-1 has 1 iterations",
+    ("iterations", "record"): "Iteration 1 of run run-1",
+    ("events", "seq"): "run-1 has 4 events",
+    ("events", "type"): "Event 1 of run run-1",
+    ("events", "body"): "Event 1 of run run-1",
+}
+
+
+@pytest.mark.parametrize("value", [NO_TEXT, "x'7bff7d'", "5", "1e300", "''", "'abc'"])
+async def test_a_damaged_row_is_named_and_the_others_are_checked(tmp_path, subtests, value):
+    for (table, column), name in DAMAGES.items():
+        path = tmp_path / f"{table}-{column}.db"
+        await fill(path, events=4)
+        async with open_store(str(path)) as store:
+            await store.append("run-1", [], iteration=sample_iteration(1))
+        with raw(path) as other:
+            where = "seq = 1" if table == "events" else "TRUE"
+            assert other.execute(f"UPDATE {table} SET {column} = {value} WHERE {where}").rowcount == 1
+            other.execute("UPDATE events SET iteration = 9 WHERE seq = 3")
+        with subtests.test(table=table, column=column), anyio.fail_after(10):
+            async with open_store(str(path)) as store:
+                problems = (await store.check()).problems
+            assert any(name in each for each in problems), problems
+            assert any("Event 3 of run run-1" in each for each in problems), problems
+
+
+async def test_an_iteration_in_the_place_of_another_is_an_error_and_not_read_for_ever(path):
+    await fill(path)
     async with open_store(str(path)) as store:
-        with pytest.raises(StoreError, match="UTF-8"):
-            await store.check()
+        await store.append("run-1", [], iteration=sample_iteration(1))
+        with raw(path) as other:
+            assert other.execute("UPDATE iterations SET number = 7").rowcount == 1
+        with anyio.fail_after(10):
+            with pytest.raises(RecordError, match="iteration 7 of run run-1 is that of iteration 1"):
+                [each async for each in store.iterations("run-1")]
+            with pytest.raises(RecordError, match="is that of iteration 1"):
+                await store.traces("run-1")
