@@ -41,6 +41,11 @@ class Database:
         """The store's name for the user, without passwords."""
         raise NotImplementedError
 
+    @property
+    def connects_within(self) -> float:
+        """Seconds after which making a connection has failed."""
+        return 0.0
+
     def open(self, migration: Migration, *, patience: float | None = None) -> Connection:
         """Connect, and create or migrate the tables if necessary.
 

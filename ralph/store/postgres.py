@@ -10,6 +10,7 @@ from time import monotonic
 from typing import Any, ClassVar, cast
 
 import psycopg
+from psycopg.conninfo import timeout_from_conninfo
 from sqlalchemy import URL, Connection, Dialect, NullPool, create_engine, event, make_url, text
 from sqlalchemy.engine.interfaces import DBAPICursor
 from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
@@ -88,6 +89,12 @@ class PostgresDatabase(Database):
                 f"The store's URL has {hidden[0]}=… in it, where Ralph cannot tell that it is a secret.",
                 "Put it into ~/.pgpass or PGPASSWORD, or before the @: postgresql://USER:PASSWORD@HOST/DATABASE.",
             )
+        seconds = parsed.query.get("connect_timeout", "0")
+        if not isinstance(seconds, str) or not seconds.isdecimal():
+            raise UsageError(
+                f"connect_timeout={seconds} in the store's URL is not a whole number of seconds.",
+                "Write ?connect_timeout=10, or leave it out.",
+            )
         schema = parsed.query.get("schema", SCHEMA)
         if not isinstance(schema, str) or not _NAME.fullmatch(schema):
             raise UsageError(
@@ -103,9 +110,18 @@ class PostgresDatabase(Database):
         shown = URL.create("postgresql", url.username, None, url.host, url.port, url.database, query)
         return shown.render_as_string() + (f" (schema {self.schema})" if self.schema != SCHEMA else "")
 
+    @property
+    def _reached_by(self) -> dict[str, str]:
+        return {key: value for key, value in _REACHED.items() if key not in self.url.query}
+
+    @property
+    def connects_within(self) -> float:
+        params = {**self.url.query, **self._reached_by}
+        hosts = str(params.get("host", "")).count(",") + 1  # one is tried after the other
+        return float(hosts * timeout_from_conninfo({"connect_timeout": str(params["connect_timeout"])}))
+
     def reach(self) -> Connection:
-        own = {key: value for key, value in _REACHED.items() if key not in self.url.query}
-        engine = create_engine(self.url, poolclass=NullPool, connect_args=own, hide_parameters=True)
+        engine = create_engine(self.url, poolclass=NullPool, connect_args=self._reached_by, hide_parameters=True)
 
         @event.listens_for(engine, "do_connect")
         def _(dialect: Dialect, _record: object, words: Sequence[Any], options: dict[str, Any]) -> object:
@@ -172,6 +188,8 @@ class PostgresDatabase(Database):
         state = _state(error)
         if state.startswith("23"):
             return self.homeless() if state == "23503" else self.taken()
+        if isinstance(cause(error), psycopg.errors.ConnectionTimeout):
+            return self.silent(self.connects_within)
         lost = self.is_lost(error)
         known = next((_FAULTS[prefix] for prefix in (state, state[:2]) if prefix in _FAULTS), None)
         remedy = "Check that its server runs and can be reached." if lost else "Ask the administrator of the server."

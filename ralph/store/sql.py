@@ -10,10 +10,12 @@ for a reason that may pass. The next call waits twice as long, since an answer m
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Generator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from threading import Lock
+from functools import partial
+from queue import SimpleQueue
+from threading import Lock, Thread
 from typing import Any, Self, TypeVar, TypeVarTuple, Unpack
 
 import anyio
@@ -44,7 +46,7 @@ class SqlStore(Store):
     def __init__(self, database: Database) -> None:
         self._database = database
         self._tables: Tables | None = None
-        self._thread: ThreadPoolExecutor | None = None
+        self._thread: _Thread | None = None
         self._users = 0
         self._free = Lock()
         self._doubt: tuple[_Call, InDoubtError] | None = None
@@ -55,7 +57,7 @@ class SqlStore(Store):
         self._users += 1
         if self._thread is not None:
             return self
-        self._thread = ThreadPoolExecutor(1, "ralph-store")
+        self._thread = _Thread()
         try:
             with _telling_that_it_is_unusable():
                 await self._do(lambda _: None)  # it opens the connection
@@ -71,16 +73,18 @@ class SqlStore(Store):
         thread, self._thread = self._thread, None
         assert thread
         patience = _IN_A_HURRY if self._hurried.is_set() else _PATIENCE
+        if self._tables is None:  # it may still connect, for longer than anyone wants to wait
+            patience = 0.0
         self._hurried = asyncio.Event()
+        closing = thread.call(self._drop)
+        thread.end()
         try:
             with anyio.CancelScope(shield=True):
-                closing = asyncio.get_running_loop().run_in_executor(thread, self._drop)
                 await asyncio.wait([closing], timeout=None if self._database.immediate else patience)
                 if closing.done():
                     closing.result()
         finally:
             self._database.interrupt()
-            thread.shutdown(wait=self._database.immediate, cancel_futures=True)  # it may still connect for seconds
 
     async def create(self, run: RunRecord, events: Sequence[Event] = (), *, owner: str = "") -> None:
         with _telling_that_it_is_unusable():
@@ -190,13 +194,15 @@ class SqlStore(Store):
         if self._thread is None:
             raise RuntimeError("Enter the store with `async with` first.")
         made = _Call(call, args)
-        answer = asyncio.get_running_loop().run_in_executor(self._thread, self._done, made)
+        answer = self._thread.call(partial(self._done, made))
         return await (answer if self._database.immediate else self._answered(made, answer))
 
     async def _answered(self, call: "_Call", answer: "asyncio.Future[_T]") -> _T:
         """Return a server's answer; raise a passing `StoreError` if there is none in time."""
         answer.add_done_callback(lambda ended: ended.cancelled() or ended.exception())  # perhaps no one waits
         seconds = _SLOW_PATIENCE if call.function in _SLOW else self._patience
+        if self._tables is None:
+            seconds = max(seconds, self._database.connects_within + _IN_A_HURRY)
         hurry = asyncio.ensure_future(self._hurried.wait())
         try:
             await asyncio.wait([answer, hurry], timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
@@ -219,13 +225,14 @@ class SqlStore(Store):
         self._hurried.set()
 
     def _done(self, call: "_Call") -> Any:
-        """Make the call, and once more over a new connection if the connection was lost."""
+        """Make the call, and once more over a new connection if it was lost since the last call."""
         with self._free:
+            connected = self._tables is not None
             try:
                 try:
                     return self._once(call)
                 except self._database.errors as error:
-                    if not self._database.is_lost(error) or call.abandoned:
+                    if not connected or not self._database.is_lost(error) or call.abandoned:
                         raise
                 return self._once(call)
             except self._database.errors as error:
@@ -257,6 +264,34 @@ class SqlStore(Store):
         tables, self._tables = self._tables, None
         if tables:
             tables.connection.close()
+
+
+class _Thread:
+    """A thread that makes calls in their order; the end of the program does not wait for it."""
+
+    def __init__(self) -> None:
+        self._calls = SimpleQueue[tuple[Future[Any], Callable[[], Any]] | None]()
+        Thread(target=self._work, name="ralph-store", daemon=True).start()
+
+    def call(self, call: Callable[[], _T]) -> "asyncio.Future[_T]":
+        """Return the answer to come."""
+        answer = Future[_T]()
+        self._calls.put((answer, call))
+        return asyncio.wrap_future(answer)
+
+    def end(self) -> None:
+        """End the thread after the calls so far."""
+        self._calls.put(None)
+
+    def _work(self) -> None:
+        while made := self._calls.get():
+            answer, call = made
+            if answer.set_running_or_notify_cancel():
+                try:
+                    answer.set_result(call())
+                except BaseException as error:  # noqa: BLE001 - it is the caller's
+                    answer.set_exception(error)
+            del made, answer, call
 
 
 @dataclass(frozen=True)

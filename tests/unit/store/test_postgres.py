@@ -298,6 +298,7 @@ async def test_a_server_that_cannot_be_reached_is_named_without_the_password(url
         "postgresql://u:sesame@h/db?schema=a;drop",
         "postgresql://u:sesame@h/db?schema=a&schema=b",
         "postgresql://u@h/db?password=sesame",
+        "postgresql://u:sesame@h/db?connect_timeout=soon",
     ],
 )
 def test_a_url_that_makes_no_sense_is_refused_without_the_password(url):
@@ -339,6 +340,20 @@ async def test_a_server_that_falls_silent_holds_no_one_up_and_doubles_nothing(wi
                     await store.append("run-1", **second)
                     break
         assert await kept(store) == ([1], [1])
+
+
+async def test_the_time_that_the_url_gives_a_connection_counts(wire, monkeypatch):
+    monkeypatch.setattr(ralph.store.sql, "_PATIENCE", 0.1)
+    wire.silent = True
+    began = time.monotonic()
+    with pytest.raises(StoreError, match="it has given no answer for 2 seconds"):
+        await open_store(f"{wire.url}&connect_timeout=2").__aenter__()
+    assert 2 <= time.monotonic() - began < 3
+    began = time.monotonic()
+    with anyio.move_on_after(0.3):
+        await open_store(f"{wire.url}&connect_timeout=60").__aenter__()
+    assert time.monotonic() - began < 1
+    assert open_store("postgresql://u@/d?host=a,b&connect_timeout=9")._database.connects_within == 18
 
 
 async def test_in_a_hurry_a_silent_server_is_given_up_at_once(wire):
