@@ -1,5 +1,6 @@
 """One iteration, from the prompt to its durable record."""
 
+from collections.abc import Collection
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from time import monotonic
@@ -178,13 +179,13 @@ async def iterate(parts: Parts, run: ActiveRun, stop: Stop) -> IterationRecord:
         raise
 
 
-async def preflight(parts: Parts, task: str, stop: Stop) -> Verification | None:
-    """Return the verdicts before the first iteration, of the verifiers that run then; None without any.
+async def preflight(parts: Parts, task: str, stop: Stop, known: Collection[str] = ()) -> Verification | None:
+    """Return the verdicts before the first iteration, of the verifiers that run then and are not known; None without.
 
     Raises:
         VerifierError: one of them cannot start.
     """
-    early = [verifier for verifier in parts.verifiers if verifier.before_run]
+    early = [verifier for verifier in parts.verifiers if verifier.before_run and verifier.name not in known]
     checks = VerifierRun(early, Subject(parts.workspace.path, task=task), redactor=parts.redactor)
     limits = parts.rules.limits
     with stop.watched(limits.max_duration):

@@ -22,7 +22,7 @@ from ralph.store.base import Store
 from ralph.system.text import storable
 from ralph.types import evolve
 from ralph.types.output import Checkpoint
-from ralph.types.verification import PriorChecks
+from ralph.types.verification import PriorChecks, Verification
 from ralph.workspace.base import Snapshot, Workspace
 
 _LOST = 20
@@ -65,7 +65,7 @@ async def begin(starting: Starting, task: str, run_id: str) -> ActiveRun:
     await anyio.to_thread.run_sync(parts.checks.begin, run_id, task)
     began = monotonic()
     verification = await preflight(parts, parts.redactor(task), stop)
-    verified_for = monotonic() - began
+    took = monotonic() - began
     before, checkpoint = Snapshot(problem="The run was ended before it was scanned."), Checkpoint()
     with stop.watched(), parts.workspace.reporting_progress():
         before = await parts.workspace.snapshot()
@@ -89,13 +89,17 @@ async def begin(starting: Starting, task: str, run_id: str) -> ActiveRun:
     await starting.store.create(record, owner=owner.token)
     run = starting.activate(record, RunState.of(record), owner, stop, seq=0)
     run.before = before
-    told = started(parts, run, orphans)
-    if verification is not None:
-        run.state = evolve(run.state, spent=run.state.spent.waited(verified_for))
-        stamp = run.stamp(parts.clock.now(), iteration=0)
-        told.append(events.VerificationFinished(**stamp, passed=verification.passed, verdicts=verification.verdicts))
-    await run.log.commit(*told)
+    await run.log.commit(*started(parts, run, orphans), *checked(parts, run, verification, took))
     return run
+
+
+def checked(parts: Parts, run: ActiveRun, verification: Verification | None, took: float) -> list[events.Event]:
+    """Count the seconds that the verifiers took before an iteration, and return the event of their verdicts."""
+    if verification is None:
+        return []
+    run.state = evolve(run.state, spent=run.state.spent.waited(took))
+    stamp = run.stamp(parts.clock.now(), iteration=0)
+    return [events.VerificationFinished(**stamp, passed=verification.passed, verdicts=verification.verdicts)]
 
 
 def own_paths(workspace: Workspace, before: Iterable[str] = ()) -> tuple[str, ...]:

@@ -1,15 +1,17 @@
 """Recovery of a run that another process, or an earlier one, has left."""
 
 from collections.abc import Collection
+from time import monotonic
 
 from ralph.errors import UsageError
-from ralph.loop.iteration import ActiveRun
-from ralph.loop.lifecycle import UNSUPPORTED, Starting, own_paths, started
+from ralph.loop.iteration import ActiveRun, Parts, preflight
+from ralph.loop.lifecycle import UNSUPPORTED, Starting, checked, own_paths, started
 from ralph.loop.ownership import end_orphans, has_died, maker_has_died, this_process
 from ralph.records.events import Diagnosed, Event, IterationStarted, RunFinished
 from ralph.records.record import Owner, RunRecord, RunState
 from ralph.store.base import Store
 from ralph.types import evolve
+from ralph.types.verification import PriorChecks
 
 _LATEST = 100
 """Events among which that of a run's end is looked for: a resume without effect adds a few."""
@@ -54,14 +56,24 @@ async def take_up(
     seq = await store.last_seq(record.id)
     run = starting.activate(record, state.as_of(parts.clock.now()), owner, starting.stop, seq=seq)
     run.inbox.recall(requests)
-    told = started(parts, run, orphans, resumed=True)
     parts.checks.recall(record.id, record.task)
     heard_of = last.at if last else found.started_at
     await run.checkpointing.restore_protected(run.state.number, until=heard_of.timestamp())
-    if from_checkpoint:
-        told.append(await _restore(starting, run))
-    await run.log.commit(*told, run=run.record)
+    told = [await _restore(starting, run)] if from_checkpoint else []
+    told += await _check_anew(parts, run)
+    await run.log.commit(*started(parts, run, orphans, resumed=True), *told, run=run.record)
     return run
+
+
+async def _check_anew(parts: Parts, run: ActiveRun) -> list[Event]:
+    """Run the checks that the run has not had so far: without a failure now, they could never prove a change."""
+    checks, began = run.state.checks, monotonic()
+    known = {*checks.passed, *checks.failed, *checks.refuted}
+    verification = await preflight(parts, run.record.task, run.stop, known)
+    more = PriorChecks.before_run(verification)
+    run.record = evolve(run.record, checks=run.record.checks | more)
+    run.state = evolve(run.state, checks=checks | more)
+    return checked(parts, run, verification, monotonic() - began)
 
 
 async def _acquire(store: Store, run: RunRecord, owner: Owner) -> tuple[str, ...]:

@@ -126,6 +126,12 @@ class PriorChecks(BaseModel, frozen=True):
         passed = _names(verdict for verdict in verdicts if verdict.passed)
         return cls(passed=tuple(name for name in passed if name not in failed), failed=failed)
 
+    def __or__(self, more: "PriorChecks") -> "PriorChecks":
+        """Return the results with those of checks that joined the run later, from before their first iteration."""
+        return PriorChecks(
+            passed=(*self.passed, *more.passed), failed=(*self.failed, *more.failed), refuted=self.refuted
+        )
+
     def after(self, verification: Verification | None) -> Self:
         """Return the results with those of one more claim."""
         if verification is None or not verification.refuted:

@@ -122,7 +122,7 @@ def check_files(
         found |= check_files(text, workspace, folder=where, depth=depth - 1)
     tools = [(where, f"{where}/{name}") for where in places for name in _EXPANDED if name in found.fixed]
     for where, path in (*((where, f"{workspace}/{name}") for where, name in runs if name), *tools):
-        further = check_files(_WORD.findall(_text(Path(path))), workspace, folder=where, depth=depth - 1)
+        further = check_files(_script(Path(path), workspace), workspace, folder=where, depth=depth - 1)
         found |= CheckFiles(fixed=(*(f"/{each}" for each in further.named), *further.fixed), tests=further.tests)
     return found
 
@@ -150,6 +150,8 @@ def _runs(words: list[str], workspace: Path, folder: Path) -> Iterator[tuple[Pat
             outer = _nested(outer, word)
             left, where, first, before = 0, outer[-1], True, ""
             continue
+        if before in _ENTER and word in {"--", "-L", "-P"}:
+            continue
         inner = back if (before, word) == ("cd", "-") or (first and word == "popd") else _entered(where, before, word)
         if inner is not None:
             yield inner, ""
@@ -167,7 +169,7 @@ def _runs(words: list[str], workspace: Path, folder: Path) -> Iterator[tuple[Pat
                     if not noise(name):
                         yield where, name
                     left = 1  # for this word
-            starts = word == "." or _VERSION.sub("", Path(word).name) in _INTERPRETERS
+            starts = (first and word == ".") or _VERSION.sub("", Path(word).name) in _INTERPRETERS
             left = _ARGUMENTS if starts else 0 if is_module else max(0, left - 1)
         first, before = False, word if word not in _ENTER or first else ""
 
@@ -198,6 +200,36 @@ def _text(path: Path) -> str:
         return read_regular(path, _READ).decode("utf-8", "replace")
     except OSError:
         return ""
+
+
+_HERE, _TOP = "@here@", "@top@"
+"""The folder of a script and that of the repository, in its text."""
+_SELF = r"\$\{?(?:0|BASH_SOURCE)(?:\[0\])?(?::-\$0)?\}?"
+_PLACE = r"(@(?:here|top)@[\w./+-]{0,200})"
+_FOLDERS = [
+    (re.compile(rf"\$\( ?(?:readlink -[a-z]{{1,3}}|realpath) (?:-- )?{_SELF} ?\)"), "$0"),
+    (
+        re.compile(rf"[$`]\(? ?dirname (?:-- )?{_SELF} ?[)`]|\$\{{(?:0|BASH_SOURCE(?:\[0\])?)(?:%/\*|(?::a)?:h)\}}"),
+        _HERE,
+    ),
+    (re.compile(r"[$`]\(? ?git rev-parse --show-toplevel ?[)`]"), _TOP),
+    (re.compile(rf"\$\( ?(?:cd|realpath|readlink -[a-z]{{1,3}}) (?:-P |-- )?{_PLACE}[^()\n]{{0,60}}\)"), r"\1"),
+    (re.compile(rf"[$`]\(? ?dirname (?:-- )?{_PLACE} ?[)`]"), r"\1/.."),
+]
+"""How a shell script finds its own folder, without the quotes, and what that is."""
+_NAMED_FOLDER = re.compile(rf"\b([A-Za-z_]\w{{0,40}})={_PLACE}")
+_VARIABLE = re.compile(r"\$\{?([A-Za-z_]\w{0,40})\}?")
+
+
+def _script(path: Path, workspace: Path) -> list[str]:
+    """Return the words of a script, with its own folder and the repository's where it finds them by a common idiom."""
+    text = _text(path).replace('"', "")
+    for pattern, place in _FOLDERS:
+        text = pattern.sub(place, text)
+    named = dict(_NAMED_FOLDER.findall(text))
+    text = _VARIABLE.sub(lambda found: named.get(found[1], found[0]), text)
+    words = _WORD.findall(text)[:_WORDS]
+    return [word.replace(_HERE, str(path.parent), 1).replace(_TOP, str(workspace), 1) for word in words]
 
 
 _JUDGING = re.compile(
@@ -276,7 +308,10 @@ class Checks:
                 self._run_id = run_id
                 if (stopped := record.get("stopped")) is not None:
                     self._before = _rebased(self._before, stopped, self._look())
-                    self._record(None)  # a crash from now on is no stop
+                new = [each for each in self.verifiers if each.name not in self._files]
+                self._files |= {each.name: each.reads(self.workspace.path) for each in new}
+                self._before = {**(self._look() if new else {}), **self._before}
+                self._record(None)  # a crash from now on is no stop
         self._protect(task)
 
     def judges(self, changed: Mapping[str, tuple[str, ...]]) -> tuple["Verifier", ...]:

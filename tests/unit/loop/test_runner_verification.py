@@ -351,3 +351,43 @@ def test_what_a_check_said_before_the_run_decides_what_it_proves_also_after_a_re
     end = seen.of("run_finished")[-1]
     assert (end.verified, end.already_green, end.verified_by) == (*graded, by)
     assert [event.already_green for event in seen.of("run_started")] == [graded[1]] * 2
+
+
+@pytest.mark.parametrize(
+    ("command", "graded", "by"),
+    [
+        (["grep", "2", "work.txt"], (True, False), "`grep 2 work.txt` failed before and passes now"),
+        (
+            ["grep", ".", "work.txt"],
+            (False, True),
+            "`grep . work.txt` passes, but it passed before the first iteration",
+        ),
+    ],
+)
+def test_a_check_that_is_new_at_a_resume_runs_before_its_first_iteration(
+    tmp_path: Path, command: list[str], graded: tuple[bool, bool], by: str
+) -> None:
+    agent, store, seen = Agent(["I begin.", DONE], []), MemoryStore(), SeenEvents()
+    folder = tmp_path / "work"
+    folder.mkdir()
+
+    async def part(most: int, run_id: str | None, *verify: Verifier) -> RunRecord:
+        async with Runner(
+            executor=agent.executor,
+            workspace=open_workspace(folder, state_dir=tmp_path / "state"),
+            store=store,
+            verify=verify,
+            limits=Limits(max_iterations=most),
+            hooks=[seen],
+        ) as runner:
+            return await (runner.run("Count to two.") if run_id is None else runner.resume(run_id))
+
+    async def whole() -> RunRecord:
+        first = await part(1, None, CommandVerifier(["test", "-d", "."]))
+        return await part(2, first.id, CommandVerifier(command))
+
+    record = anyio.run(whole)
+    assert (record.stop_reason, record.verified, record.already_green) == ("completed", *graded)
+    assert record.verified_by == by
+    before, after, claimed = seen.of("verification_finished")
+    assert [before.passed, after.passed, claimed.passed] == [True, graded[1], True]

@@ -1,5 +1,6 @@
 """The files that a verify command depends on: what is known of them, and which are restored."""
 
+import time
 from pathlib import Path
 
 import pytest
@@ -98,6 +99,7 @@ def checks_of(folder: Path, command: str, restore: ProtectChecks = "auto", *, sh
         ("python3 -Im web", {"web/__init__.py": "x"}, ["web/__init__.py"]),
         ("true", {"check.sh": "", "tests/test_a.py": ""}, []),
         ("test -f data.txt", {"data.txt": "x"}, []),
+        ("grep . data.txt", {"data.txt": "x"}, []),
     ],
 )
 def test_what_a_check_depends_on_is_known(command: str, change: Files, told: list[str], project: Path) -> None:
@@ -133,6 +135,42 @@ def test_a_shells_text_is_read_too(text: str, change: str, told: bool, project: 
     checks.begin("run-1", "Do it.")
     write(project, {change: "", "data.txt": ""})
     assert list(checks.changed().values()) == ([(change,)] if told else [])
+
+
+@pytest.mark.parametrize(
+    ("script", "change", "told"),
+    [
+        ('set -euo pipefail\ncd "$(dirname "$0")"\n./lib.sh\n', "ci/lib.sh", True),
+        ("set -e; cd $(dirname $0)/..; ./run.sh", "run.sh", True),
+        ('cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && bash lib.sh', "ci/lib.sh", True),
+        ('cd "${0%/*}/.." || exit 1\nsh run.sh', "run.sh", True),
+        ("cd `dirname $0`; python verify.py", "ci/verify.py", True),
+        ('cd "$(dirname "$(readlink -f "$0")")"; . ./lib.sh', "ci/lib.sh", True),
+        ('HERE="$(cd "$(dirname "$0")" >/dev/null 2>&1 && pwd -P)"\nsource "$HERE/lib.sh"', "ci/lib.sh", True),
+        ('readonly ROOT=$(cd "$(dirname "$0")/.."; pwd)\ncd "${ROOT}"\n./run.sh', "run.sh", True),
+        ('DIR=$(dirname "$(realpath "${BASH_SOURCE[0]:-$0}")")\npython3 "$DIR"/verify.py', "ci/verify.py", True),
+        ('cd "$(git rev-parse --show-toplevel)/web" && ./run.sh', "web/run.sh", True),
+        ('cd "$(dirname "$0")" && ./lib.sh', "lib.sh", False),
+        ('cd "$(dirname "$0")"/../.. && ./run.sh', "run.sh", False),
+        ('cd "$1" && ./lib.sh', "ci/lib.sh", False),
+    ],
+)
+def test_a_script_that_finds_its_own_folder_is_followed(script: str, change: str, told: bool, project: Path) -> None:
+    program = "#!/bin/sh\n"
+    write(project, {"ci/check.sh": f"{program}{script}\n", "ci/lib.sh": program, "ci/verify.py": "", "run.sh": program})
+    write(project, {"lib.sh": program, "data.txt": ""})
+    checks = checks_of(project, "ci/check.sh")
+    checks.begin("run-1", "Do it.")
+    write(project, {change: "exit 0"})
+    assert list(checks.changed().values()) == ([(change,)] if told else [])
+
+
+@pytest.mark.parametrize("piece", ["$(", "$(dirname ", "$(cd @here@", "${BASH_SOURCE[0]", "A=@here@/", "$A", "`", '"'])
+def test_a_hostile_script_is_read_in_linear_time(piece: str, project: Path) -> None:
+    write(project, {"check.sh": "#!/bin/sh\n" + piece * (1_000_000 // len(piece))})
+    began = time.process_time()
+    assert check_files("./check.sh", project).named == ("check.sh",)
+    assert time.process_time() - began < 3
 
 
 @pytest.mark.parametrize(
