@@ -4,6 +4,7 @@ import gc
 import os
 import signal
 import sys
+from collections.abc import Generator
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -83,6 +84,14 @@ def pytest_collection_finish() -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(700, 10, 1_000)
+
+
+@pytest.fixture(autouse=True)
+def _kept_ctrl_c() -> Generator[None]:
+    """Keep Ctrl-C as it is: a `ralph` that ends, perhaps in this process, leaves it to the system."""
+    before = signal.getsignal(signal.SIGINT)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 @pytest.fixture(scope="session")

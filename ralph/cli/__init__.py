@@ -8,49 +8,52 @@ import gc
 import os
 import signal
 import sys
-from collections.abc import Generator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
+from functools import partial
 from io import TextIOWrapper
-from typing import NoReturn, TextIO, cast
+from typing import TYPE_CHECKING, Any, NoReturn, TextIO, cast
 
-from ralph.system.files import absolute_path
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from sys import UnraisableHookArgs
 
 __all__ = ["main"]
+
+_ENDING = (signal.SIGINT, signal.SIGTERM, getattr(signal, "SIGHUP", signal.SIGTERM))
+"""The signals that end the program in order."""
 
 
 def main() -> NoReturn:
     """Run the program on the process's arguments and end the process with its exit code."""
-    if "PATH" in os.environ:  # for what is not started by Ralph itself, such as the SDK's runtime
-        os.environ["PATH"] = absolute_path(os.environ["PATH"])
+    before, arguments = (sys.stdout, sys.stderr, sys.unraisablehook), sys.argv[1:]
+    code, problem = _called(arguments)
+    _handle_signals(signal.SIG_DFL, _terminate, signal.default_int_handler)  # from here on they kill, but silently
+    from ralph.cli.json_stream import end_stream
+
+    end_stream(arguments, code, problem)
+    try:
+        sys.stdout.flush()
+    except OSError:
+        _discard_output()
+    sys.stdout, sys.stderr, sys.unraisablehook = before
+    sys.exit(code)
+
+
+def _prepare() -> None:
+    """Prepare signals, PATH and the standard streams, which let through nothing but visible text and colours."""
+    _handle_signals(_terminate, signal.SIG_DFL)
+    sys.unraisablehook = partial(_raise_again, sys.unraisablehook)
     atexit.register(gc.freeze)  # a process that ends needs no search for garbage, a fifth of a short command's time
     _open_closed_streams()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors=_encoding_errors(stream.encoding))
-    for number in (signal.SIGTERM, getattr(signal, "SIGHUP", signal.SIGTERM)):
-        if signal.getsignal(number) == signal.SIG_DFL:
-            with suppress(ValueError):  # outside of the main thread
-                signal.signal(number, _terminate)
-    with _printable_streams():
-        code = _exit_code(sys.argv[1:])
-        try:
-            sys.stdout.flush()
-        except OSError:
-            _discard_output()
-    sys.exit(code)
-
-
-@contextmanager
-def _printable_streams() -> Generator[None]:
-    """Let nothing but visible text and colours through to standard output and standard error, whoever prints it."""
+    from ralph.system.files import absolute_path
     from ralph.system.text import PrintableStream
 
-    before = sys.stdout, sys.stderr
-    sys.stdout, sys.stderr = (cast("TextIO", PrintableStream(stream)) for stream in before)
-    try:
-        yield
-    finally:
-        sys.stdout, sys.stderr = before
+    if "PATH" in os.environ:  # for what is not started by Ralph itself, such as the SDK's runtime
+        os.environ["PATH"] = absolute_path(os.environ["PATH"])
+    sys.stdout, sys.stderr = (cast("TextIO", PrintableStream(stream)) for stream in (sys.stdout, sys.stderr))
 
 
 def _encoding_errors(encoding: str) -> str:
@@ -69,6 +72,13 @@ def _open_closed_streams() -> None:
             setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: PTH123, SIM115 - stays open
 
 
+def _handle_signals(handler: Any, *instead_of: Any) -> None:
+    for number in _ENDING:
+        if signal.getsignal(number) in instead_of:
+            with suppress(ValueError):  # outside of the main thread
+                signal.signal(number, handler)
+
+
 class _Terminated(KeyboardInterrupt):
     """A signal that would have killed the program before its run watches for signals."""
 
@@ -78,16 +88,34 @@ def _terminate(number: int, _frame: object) -> NoReturn:
     raise _Terminated(number)
 
 
-def _exit_code(arguments: list[str]) -> int:
-    from ralph.cli.json_stream import end_stream
+def _raise_again(usual: "Callable[[UnraisableHookArgs], object]", ignored: "UnraisableHookArgs") -> None:
+    """Send a signal again that came where Python ignores what is raised, as in the callback of a weak reference."""
+    if not isinstance(error := ignored.exc_value, KeyboardInterrupt):
+        usual(ignored)
+        return
+    from threading import Timer
 
-    code, problem = _called(arguments)
-    end_stream(arguments, code, problem)
-    return code
+    number = _number(error)
+    if number != signal.SIGINT:
+        signal.signal(number, _terminate)
+    Timer(0.01, os.kill, (os.getpid(), number)).start()
+
+
+def _number(error: KeyboardInterrupt) -> int:
+    return error.args[0] if isinstance(error, _Terminated) else signal.SIGINT
 
 
 def _called(arguments: list[str]) -> tuple[int, str]:
     """Call the command; return its exit code, and the problem that was reported if it raised."""
+    try:
+        _prepare()
+        return _reported(arguments)
+    except KeyboardInterrupt as error:
+        number = _number(error)
+        return 128 + number, signal.Signals(number).name
+
+
+def _reported(arguments: list[str]) -> tuple[int, str]:
     from ralph.errors import RalphError
 
     try:
@@ -99,12 +127,12 @@ def _called(arguments: list[str]) -> tuple[int, str]:
 
         said = with_store(str(error), arguments)
         return complain(said, error.exit_code), said
-    except BrokenPipeError:
+    except (BrokenPipeError, SystemExit) as error:
+        if isinstance(error, SystemExit) and not isinstance(error.__context__, BrokenPipeError):  # as of rich
+            code = error.code if isinstance(error.code, int) else int(error.code is not None)
+            return code, f"a plug-in has ended the program with exit code {code}"
         _discard_output()  # the reader, such as `| head`, has read enough
         return 0, ""
-    except KeyboardInterrupt as error:
-        number = error.args[0] if isinstance(error, _Terminated) else signal.SIGINT
-        return 128 + number, signal.Signals(number).name
     except Exception as error:  # noqa: BLE001 - every fault is reported in one paragraph
         from ralph.cli.error_messages import report_fault
         from ralph.system.foreign import culprit
@@ -124,8 +152,8 @@ def _call(arguments: list[str]) -> int:
             return context.command.invoke(context) or 0
     except typer.Exit as end:
         return end.exit_code
-    except typer.Abort:
-        raise KeyboardInterrupt from None
+    except typer.Abort as error:  # typer puts it in place of a signal that interrupts a question
+        raise error.__context__ if isinstance(error.__context__, KeyboardInterrupt) else KeyboardInterrupt from None
     except typer.TyperException as error:
         from ralph.cli.error_messages import usage_message
 

@@ -1,7 +1,6 @@
 """`ralph pause`, `stop`, `tell` and `extend`: requests to a run from another terminal, sent through the store."""
 
 import os
-import re
 import sys
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
@@ -24,7 +23,6 @@ if TYPE_CHECKING:
 _MOST_CHARACTERS = 8_000
 _STOP_SECONDS = 10.0
 _POLL_SECONDS = 0.1
-_AMOUNT = re.compile(r"\d{1,12}(\.\d{1,6})?", re.ASCII)
 
 Text = Annotated[str, typer.Argument(metavar="TEXT", help="The message; - reads it from standard input.")]
 
@@ -87,24 +85,15 @@ def _amount(limit: Setting, text: str) -> float:
         UsageError: the text is not an amount of it.
     """
     plain = text.strip().removeprefix("+")
+    parse: Any = parse_duration if limit.is_duration else int if limit.is_whole else float
     try:
-        amount = _duration(plain) if limit.is_duration else int(plain) if limit.is_whole else _number(plain)
+        amount = float(parse(plain))
     except ValueError:
         amount = 0.0
     if not 0 < amount <= 10**12:
         flag, example = limit.flag.name if limit.flag else limit.key, "+1h" if limit.is_duration else "+10"
         raise UsageError(f"{flag}: {text[:40]!r} is not an amount to add.", f"Write {flag} {example}.")
     return float(amount)
-
-
-def _duration(text: str) -> float:
-    return float(parse_duration(text))  # pyright: ignore[reportArgumentType] - a number, or it raises
-
-
-def _number(text: str) -> float:
-    if not _AMOUNT.fullmatch(text):
-        raise ValueError(text)
-    return float(text)
 
 
 def _message(text: str) -> str:

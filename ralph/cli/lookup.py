@@ -11,8 +11,7 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import typer
-
+from ralph.cli.output import confirmed
 from ralph.cli.plugins import plugins_of
 from ralph.errors import RalphError, UsageError
 from ralph.settings.sources import user_file
@@ -204,7 +203,7 @@ def require_meant(does: str, runs: "Iterable[RunRecord]", folder: Path | None = 
     problem = f"This would {does} in {', '.join(others[:_NAMED])}{more}; the current folder is {here}."
     if sys.stdin.isatty() and sys.stderr.isatty():
         sys.stderr.write(f"{printable(problem)}\n")
-        if typer.confirm("Continue?", err=True):
+        if confirmed("Continue?"):
             return
     raise UsageError(problem, "If you mean that, add --yes, or call it there.")
 

@@ -3,8 +3,11 @@
 import json
 import sys
 from collections.abc import AsyncIterable, Iterable, Mapping, Sequence
+from contextlib import redirect_stdout
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, BinaryIO
+
+import typer
 
 from ralph.system.text import PrintableStream, printable
 from ralph.watch.terminal import console_for
@@ -26,6 +29,12 @@ def binary_output() -> BinaryIO:
     """Return standard output for bytes, which no filter sees."""
     out = sys.stdout
     return (out.unfiltered if isinstance(out, PrintableStream) else out).buffer
+
+
+def confirmed(question: str) -> bool:
+    """Ask the user, all on standard error: standard output is for programs."""
+    with redirect_stdout(sys.stderr):  # typer prints a space there
+        return typer.confirm(question)
 
 
 def print_json(value: Any) -> None:

@@ -5,8 +5,6 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import typer
-
 from ralph.cli.options import AsJson, Folder, NoPlugins
 from ralph.cli.output import print_json, print_paragraph, print_table
 from ralph.errors import PluginConflictError, PluginError, RalphError, UntrustedSettingsError
@@ -125,10 +123,8 @@ def settle_settings() -> None:
 def command_app(name: str) -> Any:
     """Return the `typer.Typer` of a plug-in's command; None if there is no such command.
 
-    A command that cannot be loaded reports this when it is called; the help of all commands still lists it.
-
     Raises:
-        PluginError: the plug-ins cannot be searched, since the settings are not valid.
+        PluginError: it cannot be loaded, or the plug-ins cannot be searched since the settings are not valid.
     """
     from ralph.plugins.discovery import failure
 
@@ -145,9 +141,9 @@ def command_app(name: str) -> Any:
             return command.app()
         module, _, attribute = command.app.partition(":")
         return getattr(import_module(module), attribute or "app")
-    except (Exception, SystemExit) as error:  # noqa: BLE001 - foreign code may raise anything
+    except (Exception, SystemExit) as error:
         problem = f"The command {name!r} of {offer.plugin.title} cannot be loaded: {failure(error)}."
-        return _failing_app(PluginError(problem, "Fix the plug-in."), command.about)
+        raise PluginError(problem, "Fix the plug-in.") from error
 
 
 def command_context() -> "CommandContext":
@@ -166,17 +162,6 @@ def command_context() -> "CommandContext":
         return executor_for(chosen, plugins=load_plugins(found, Path.cwd()))
 
     return CommandContext(executor)
-
-
-def _failing_app(error: RalphError, about: str) -> Any:
-    """Return an app with one command that raises an error."""
-    app = typer.Typer(add_completion=False)
-
-    @app.command(help=about, context_settings={"ignore_unknown_options": True, "allow_extra_args": True})
-    def fail() -> None:  # pyright: ignore[reportUnusedFunction]
-        raise error
-
-    return app
 
 
 def _commands() -> "Mapping[str, Offer]":

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from ralph.settings import SettingsFound
     from ralph.watch import Display
 
-_POLL_SECONDS = 0.2
-
 FromCheckpoint = Annotated[
     bool,
     typer.Option("--from-checkpoint", help="First restore the files as they were before the interrupted iteration."),
@@ -69,40 +67,39 @@ def _continue_paused(run: "RunRecord", folder: Path, flags: Mapping[str, object]
     import anyio
 
     from ralph.cli.control import send_request
-    from ralph.plugins.loading import load_plugins
+    from ralph.cli.show import show_events
     from ralph.settings import read_settings
 
     found = read_settings(folder, _of_now(flags), own="trusted")
     now = found.settings
 
-    async def ask() -> None:
+    async def ask(shown: "Display | None") -> "RunRecord":
         async with opened_store(now.store, folder) as opened:
+            before = await opened.last_seq(run.id)
             await send_request(opened, run, "resume")
-
-    async def follow(shown: "Display") -> int:
-        async with opened_store(now.store, folder) as opened:
+            if shown is None:
+                return run
             async for event in opened.events(run.id):
                 shown.show(event)
                 break
-            seq = await opened.last_seq(run.id) - 1
-            await send_request(opened, run, "resume")
-            while True:
-                record = await opened.run(run.id) or run
-                async for event in opened.events(run.id, after=seq):
-                    shown.show(event)
-                    seq = event.seq
-                if record.state == "finished" or shown.out.gone:
-                    return exit_code(record, shown) if record.stop_reason else 0
-                if run_state(record) == "crashed":
-                    raise UsageError(f"The process of run {run.id} is gone.", f"`ralph resume {run.id}` continues it.")
-                await anyio.sleep(_POLL_SECONDS)
+            return await show_events(opened, run, shown, after=max(1, before - 1))
 
-    if now.display == "json":
-        with display_for(now, load_plugins(found, folder), look_up=look_up(now.store)) as shown:
-            return anyio.run(follow, shown)
-    anyio.run(ask)
-    print_paragraph(f"Run {run.id} continues, in {owner_text(run)}.")
-    return 0
+    if now.display != "json":
+        anyio.run(ask, None)
+        print_paragraph(f"Run {run.id} continues, in {owner_text(run)}.")
+        return 0
+    with _display(found, folder) as shown:
+        ended = anyio.run(ask, shown)
+        if run_state(ended) == "crashed":
+            raise UsageError(f"The process of run {run.id} is gone.", f"`ralph resume {run.id}` continues it.")
+        return exit_code(ended, shown) if ended.stop_reason else 0
+
+
+def _display(found: "SettingsFound", folder: Path) -> "Display":
+    """Return the display of a run that another process works on, or has completed."""
+    from ralph.plugins.loading import load_plugins
+
+    return display_for(found.settings, load_plugins(found, folder), look_up=look_up(found.settings.store))
 
 
 def _require_resumable(run: "RunRecord") -> None:
@@ -121,32 +118,25 @@ def _require_resumable(run: "RunRecord") -> None:
 
 def _show_completed(run: "RunRecord", folder: Path, flags: Mapping[str, object]) -> int:
     """Report that there is nothing to do, as at the end of the run: it is not an error, so no script tries again."""
-    from ralph.plugins.loading import load_plugins
-    from ralph.settings import read_settings
-
-    found = read_settings(folder, _of_now(flags), own="trusted")
-    now = found.settings
-    with display_for(now, load_plugins(found, folder), look_up=look_up(now.store)) as shown:
-        shown.note(f"Run {run.id} is completed already. Start another one for what is left.")
-        _show_end(run, now.store, shown)
-    return exit_code(run, shown)
-
-
-def _show_end(run: "RunRecord", store: str | None, shown: "Display") -> None:
     import anyio
 
     from ralph.records.events import RunFinished, RunStarted
+    from ralph.settings import read_settings
 
-    async def whole() -> None:
-        async with opened_store(store) as opened:
-            last = await opened.last_seq(run.id)
-            for seq in (1, last):
-                async for event in opened.events(run.id, after=seq - 1):
+    found = read_settings(folder, _of_now(flags), own="trusted")
+
+    async def show_ends(shown: "Display") -> None:
+        async with opened_store(found.settings.store) as opened:
+            for before in (0, await opened.last_seq(run.id) - 1):
+                async for event in opened.events(run.id, after=before):
                     if isinstance(event, RunStarted | RunFinished):
                         shown.show(event)
                     break
 
-    anyio.run(whole)
+    with _display(found, folder) as shown:
+        shown.note(f"Run {run.id} is completed already. Start another one for what is left.")
+        anyio.run(show_ends, shown)
+    return exit_code(run, shown)
 
 
 def _continue(

@@ -174,7 +174,8 @@ def run_shown(
         if settings.executor.base_url:
             await check_endpoint(settings.executor.base_url)
         await confinement_for(settings, folder).require()
-        async with cancelled_by_signals(runner, shown), runner:
+        # until the store is open, a signal ends the program at once
+        async with arguments["store"], cancelled_by_signals(runner, shown), runner:
             return await work(runner)
 
     with shown:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
+from ralph.cli.output import confirmed
 from ralph.settings.model import FLAGS, SECRETS, Setting
 
 if TYPE_CHECKING:
@@ -81,12 +82,12 @@ def ask_at_terminal(source: "Source", keys: tuple[str, ...]) -> bool:
     if not keys:
         lines = source.content.count(b"\n") + 1 if isinstance(source, FileSource) else 0
         typer.echo(f"{source.name} comes with the workspace and is a plug-in: a program of {lines} lines.", err=True)
-        return typer.confirm("Have you read it, and may it run, now and until it changes?", err=True)
+        return confirmed("Have you read it, and may it run, now and until it changes?")
     typer.echo(f"{source.name} comes with the workspace, and some of its settings need your consent:", err=True)
     for key in keys:
         typer.echo(f"  {key} = {printable(json.dumps(_value(source, key), ensure_ascii=False), 500)}", err=True)
     typer.echo(f"Why: {printable('; '.join(reasons_for(source, keys)), 2_000)}.", err=True)
-    return typer.confirm("Use these settings, now and until they change?", err=True)
+    return confirmed("Use these settings, now and until they change?")
 
 
 def _value(source: "Source", key: str) -> object:

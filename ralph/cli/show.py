@@ -184,36 +184,37 @@ async def logs(
     store: StoreName = None,
 ) -> int:
     """Print a run's events, as `ralph run` shows them; with --json, one per line."""
-    import anyio
-
     from ralph.cli.run import look_up
     from ralph.watch import open_display
 
     with open_display("json" if as_json else "plain", look_up=look_up(store)) as display:
         async with opened_run(run, store, any_folder=any_folder) as (opened, record):
             display.endpoint = bool(record.settings.get("executor", {}).get("base_url"))
-            seq = await _print_after(opened, record, 0, display)
-            while follow and not display.out.gone:
-                state = run_state(await opened.run(record.id) or record)
-                seq = await _print_after(opened, record, seq, display)  # the events before that state are stored by now
-                if state == "crashed":
-                    resume = f"`ralph resume{store_option(store)} {record.id}`"
-                    display.note(f"The process of run {record.id} is gone. {resume} continues it.")
-                if state not in {"running", "paused"}:
-                    break
-                await anyio.sleep(_POLL_SECONDS)
+            last = await show_events(opened, record, display, follow=follow)
+            if follow and run_state(last) == "crashed":
+                resume = f"`ralph resume{store_option(store)} {record.id}`"
+                display.note(f"The process of run {record.id} is gone. {resume} continues it.")
     return 1 if display.out.refused else 0
 
 
-async def _print_after(store: "Store", run: "RunRecord", after: int, display: "Display") -> int:
-    """Show the events with a greater `seq`, waiting for a slow reader, and return the last `seq`."""
+async def show_events(
+    store: "Store", run: "RunRecord", display: "Display", *, after: int = 0, follow: bool = True
+) -> "RunRecord":
+    """Show the events with a greater `seq`, also those to come until the run ends; return its last record.
+
+    It waits for a slow reader, and ends without one.
+    """
     import anyio
 
-    async for event in store.events(run.id, after=after):
-        while display.out.full and not display.out.gone:  # noqa: ASYNC110 - a thread writes
-            await anyio.sleep(_POLL_SECONDS)
-        if display.out.gone:
-            break
-        display.show(event)
-        after = event.seq
-    return after
+    while True:
+        run = await store.run(run.id) or run
+        async for event in store.events(run.id, after=after):  # those before that state are stored by now
+            while display.out.full and not display.out.gone:  # noqa: ASYNC110 - a thread writes
+                await anyio.sleep(_POLL_SECONDS)
+            if display.out.gone:
+                return run
+            display.show(event)
+            after = event.seq
+        if not follow or display.out.gone or run_state(run) not in {"running", "paused"}:
+            return run
+        await anyio.sleep(_POLL_SECONDS)

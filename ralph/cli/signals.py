@@ -1,14 +1,14 @@
 """Signals during a run: the first SIGINT, SIGTERM or SIGHUP ends it in order, the second kills it."""
 
+import asyncio
 import os
 import signal
 import sys
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING, NoReturn
 
 import anyio
-import anyio.abc
 
 if TYPE_CHECKING:
     from ralph.loop.runner import Runner
@@ -26,33 +26,32 @@ async def cancelled_by_signals(runner: "Runner", display: "Display") -> AsyncGen
     if sys.platform == "win32":  # there Ctrl-C raises KeyboardInterrupt
         yield
         return
-    failure: Exception | None = None
-    async with anyio.create_task_group() as tasks:
-        await tasks.start(_listen, runner, display)
-        try:
-            yield
-        except Exception as error:  # noqa: BLE001 - raised below, outside the exception group
-            failure = error
-        tasks.cancel_scope.cancel()
-    if failure is not None:
-        raise failure
+    before = {number: signal.getsignal(number) for number in _signals()}
+    try:
+        with anyio.open_signal_receiver(*before) as signals:
+            listening = asyncio.ensure_future(_listen(signals, runner, display))
+            try:
+                yield
+            finally:
+                listening.cancel()
+    finally:
+        for number, handler in before.items():  # asyncio has put the system's own in their place
+            signal.signal(number, handler)
 
 
-async def _listen(runner: "Runner", display: "Display", *, task_status: anyio.abc.TaskStatus[None]) -> None:
-    with anyio.open_signal_receiver(*_signals()) as signals:
-        task_status.started()
-        first = await anext(signals)
-        display.hurry("Ending the agent's turn and storing the output so far. A second signal ends it at once.")
-        runner.cancel(signal.Signals(first).name)
-        with anyio.move_on_after(_GRACE_SECONDS):
-            _die(await anext(signals), display)
-        display.note("It did not end in time and is killed. Output that is not in the store yet is lost.")
-        _die(first, display)
+async def _listen(signals: AsyncIterator[signal.Signals], runner: "Runner", display: "Display") -> None:
+    first = await anext(signals)
+    display.hurry("Ending the agent's turn and storing the output so far. A second signal ends it at once.")
+    runner.cancel(signal.Signals(first).name)
+    with anyio.move_on_after(_GRACE_SECONDS):
+        _die(await anext(signals), display)
+    display.note("It did not end in time and is killed. Output that is not in the store yet is lost.")
+    _die(first, display)
 
 
 def _signals() -> list[signal.Signals]:
     """Return the signals to handle; SIGHUP, from a closed terminal, is ignored under `nohup`."""
-    closed = [signal.SIGHUP] if signal.getsignal(signal.SIGHUP) == signal.SIG_DFL else []
+    closed = [signal.SIGHUP] if signal.getsignal(signal.SIGHUP) != signal.SIG_IGN else []
     return [signal.SIGINT, signal.SIGTERM, *closed]
 
 

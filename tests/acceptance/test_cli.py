@@ -194,11 +194,21 @@ def test_who_does_not_read_at_all_does_not_hold_the_run_up(
     assert json.loads(out.splitlines()[-1])["type"] == "run_finished"
 
 
-def test_a_pipe_to_head_is_no_error(environment: Mapping[str, str], ralph: Callable[..., Any]) -> None:
+def test_a_reader_that_goes_away_is_no_error(
+    environment: Mapping[str, str], ralph: Callable[..., Any], workspace: Path
+) -> None:
     assert ralph("runs").code == 0
     command = f"set -o pipefail; {sys.executable} -m ralph config show --json | head -1"
     done = subprocess.run(["bash", "-c", command], env=environment, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (0, "{\n", "")
+    reading, gone = os.pipe()
+    os.close(reading)
+    for words in (("--help",), ("analyze", "README.md")):
+        done = subprocess.run(
+            (*RALPH, *words), env=environment, stdout=gone, stderr=subprocess.PIPE, check=False, cwd=workspace
+        )
+        assert (done.returncode, done.stderr) == (0, b"")
+    os.close(gone)
 
 
 async def _make_store(place: Path) -> None:

@@ -38,8 +38,26 @@ class Deaf(ScriptedExecutor):
             await anyio.sleep(30)
         return Output()
 
+class Busy(ScriptedExecutor):
+    async def execute(self, prompt, turn):
+        Path("turning").touch()
+        for _ in range(20_000):
+            time.sleep(0.001)
+            await anyio.sleep(0)
+        return Output()
+
+class Gated(ScriptedExecutor):
+    async def execute(self, prompt, turn):
+        Path(f"turn-{turn.iteration}").touch()
+        while not Path("go").exists():
+            await anyio.sleep(0.02)
+        Path("go").unlink()
+        return await super().execute(prompt, turn)
+
 @hookimpl
 def ralph_executors():
+    yield Provider("gated", "waits for a file", lambda context: Gated(["Working."] * 4 + [DONE]))
+    yield Provider("busy", "leaves the loop no time", lambda context: Busy([DONE]))
     yield Provider("quick", "is done", lambda context: ScriptedExecutor(["x" * 500 + "\\n" + DONE]))
     yield Provider("absent", "cannot start", lambda context: Absent([DONE]))
     yield Provider("deaf", "hears nothing", lambda context: Deaf([DONE]))
@@ -130,7 +148,9 @@ def test_a_run_that_continues_in_another_process_is_followed(
 
 
 def started(words: tuple[str, ...], folder: Path, out: Path, *, limit: str = "unlimited", slow: str = "0") -> Any:
-    ralph = (sys.executable, "-m", "ralph", "run", "Work.", *words, "--verify", "none", "--display", "json")
+    if words[0] != "resume":
+        words = ("run", "Work.", *words, "--verify", "none")
+    ralph = (sys.executable, "-m", "ralph", *words, "--display", "json")
     command = ("sh", "-c", f'ulimit -f {limit}; exec "$0" "$@"', *ralph)
     with out.open("wb") as file:
         return subprocess.Popen(command, cwd=folder, env={**os.environ, "SLEEP": slow}, stdout=file, stderr=-1)
@@ -143,11 +163,73 @@ def appears(file: Path) -> None:
         time.sleep(0.02)
 
 
+@pytest.mark.long
+@pytest.mark.timeout(120)
+def test_a_run_that_is_paused_in_another_process_is_followed(
+    ralph: Callable[..., Any], plugged: Path, tmp_path: Path
+) -> None:
+    """Until that one ends it, until a signal ends the follower alone, or until that process is killed."""
+    streams = [tmp_path / f"out-{number}" for number in range(5)]
+    owner = started(("--executor", "gated", "--trust"), plugged, streams[0])
+
+    def pause(turn: int) -> None:
+        appears(plugged / f"turn-{turn}")
+        assert ralph("pause", "last").code == 0
+        time.sleep(0.7)  # the owner looks twice a second
+        (plugged / "go").touch()
+        deadline = time.monotonic() + 40
+        while streams[0].read_text().count('"type": "paused"') < turn:
+            assert time.monotonic() < deadline
+            time.sleep(0.02)
+
+    def follow(turn: int) -> Any:
+        follower = started(("resume", "last"), plugged, streams[turn])
+        appears(plugged / f"turn-{turn + 1}")
+        return follower
+
+    try:
+        pause(1)
+        for turn, number in ((1, signal.SIGINT), (2, signal.SIGTERM)):
+            follower = follow(turn)
+            follower.send_signal(number)
+            follower.communicate(timeout=40)
+            assert follower.returncode == 128 + number
+            assert whole(streams[turn].read_text())[-1]["stop_reason"] == "cancelled"
+            assert owner.poll() is None
+            pause(turn + 1)
+        ended = ralph("resume", "last", "--display", "plain")
+        assert (ended.code, ended.out.endswith(f"continues, in process {owner.pid}.\n")) == (0, True)
+        pause(4)
+        follower = follow(4)
+        (plugged / "go").touch()
+        follower.communicate(timeout=40)
+        events = whole(streams[4].read_text())
+        assert (follower.returncode, events[-1]["stop_reason"]) == (0, "completed")
+        assert {"paused", "resumed", "iteration_finished"} <= {event["type"] for event in events}
+        owner.communicate(timeout=40)
+        assert owner.returncode == 0
+        for mark in plugged.glob("turn-*"):
+            mark.unlink()
+        streams[0].unlink()
+        owner = started(("--executor", "gated", "--trust"), plugged, streams[0])
+        pause(1)
+        follower = follow(1)
+        owner.kill()
+        _, told = follower.communicate(timeout=40)
+        events = whole(streams[1].read_text())
+        assert (follower.returncode, events[-1]["stop_reason"]) == (2, "error")
+        assert b"is gone" in told
+    finally:
+        owner.kill()
+        owner.communicate()
+
+
 @pytest.mark.parametrize(
     ("mark", "executor", "slow", "number", "times", "first"),
     [
         ("loaded", "quick", "30", signal.SIGTERM, 1, "usage_error"),
         ("loaded", "quick", "30", signal.SIGINT, 1, "usage_error"),
+        ("turning", "busy", "0", signal.SIGHUP, 1, "run_started"),
         ("turning", "deaf", "0", signal.SIGTERM, 2, "run_started"),
     ],
 )
