@@ -9,7 +9,7 @@ from pathlib import Path
 from ralph.errors import WorkspaceError
 from ralph.system.patterns import relative_patterns
 from ralph.workspace.base import PlainWorkspace, Snapshot, Workspace
-from ralph.workspace.gate import GitError, listed, read_settings
+from ralph.workspace.gate import GitError, listed, read_settings, require_git
 from ralph.workspace.git import GitWorkspace
 from ralph.workspace.repository import Repository, find_repository
 
@@ -43,7 +43,8 @@ def open_workspace(
         confined: run git in a sandbox (bubblewrap), except for a commit with hooks.
 
     Raises:
-        WorkspaceError: the folder does not exist, cannot be read, or has no files checked out by git.
+        WorkspaceError: the folder does not exist, cannot be read, or has no files checked out by git; or git does not
+            work in the sandbox.
         UsageError: a glob leads out of the folder.
     """
     folder = _folder(path)
@@ -51,6 +52,8 @@ def open_workspace(
     state = Path(state_dir) if state_dir is not None else None
     places = [Path(os.path.realpath(file.parent), file.name) for file in own_files]
     own = [place.relative_to(folder).as_posix() for place in places if place.is_relative_to(folder)]
+    if confined:
+        require_git(folder)
     if (found := find_repository(folder, state_dir=state, confined=confined)) is None:
         opened = PlainWorkspace(folder, noise=noise, protect=protect, own_files=own, state_dir=state, confined=confined)
     else:

@@ -14,14 +14,14 @@ import subprocess
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import chain, islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import anyio.to_thread
 
-from ralph.errors import UsageError
+from ralph.errors import UsageError, WorkspaceError
 from ralph.system.files import absolute_path, find_program, read_regular
 from ralph.system.process import run
 
@@ -156,7 +156,7 @@ class Git:
             raise GitError(str(error)) from error
 
     def _argv(self, arguments: Sequence[str]) -> list[str]:
-        argv = [git_program() or "git", *self.options, *arguments]
+        argv = [git_program(confined=self.confine is not None) or "git", *self.options, *arguments]
         return self.confine(argv, self.writable) if self.confine else argv
 
 
@@ -171,9 +171,46 @@ _NEUTRAL = Path(Path.cwd().anchor)
 """The folder that git runs in; it goes by its variables alone."""
 
 
-def git_program() -> str | None:
-    """Return the path of git; None if it is not installed."""
-    return find_program("git")
+def git_program(*, confined: bool = False) -> str | None:
+    """Return the path of git; None if it is not installed. In a sandbox, one outside of the home folder comes first."""
+    return _git_program(os.environ.get("PATH"), confined=confined)
+
+
+@lru_cache(maxsize=4)
+def _git_program(path: str | None, *, confined: bool) -> str | None:
+    if confined and path:
+        from ralph.system.bubblewrap import programs
+
+        covered = {*map(str, programs())}
+        shown = os.pathsep.join(entry for entry in path.split(os.pathsep) if entry.rstrip("/") not in covered)
+        if found := find_program("git", {"PATH": shown}):
+            return found
+    return find_program("git", None if path is None else {"PATH": path})
+
+
+def require_git(where: Path) -> None:
+    """Check that git works in a sandbox that shows a folder, if it is in the home folder; blocks.
+
+    Raises:
+        WorkspaceError: it does not.
+    """
+    from ralph.system.bubblewrap import programs
+
+    program = git_program(confined=True)
+    if program is None or Path(program).parent not in {*programs()} or not find_program("bwrap"):
+        return
+    asked = Git(environment(GIT_DIR=os.devnull), (), confine=partial(in_sandbox, readable=(where,)))
+    try:
+        done = asked.now("--version")
+        said = complaint(done.stderr.decode("utf-8", "replace")) or f"it ended with status {done.returncode}"
+        problem = said if done.returncode else ""
+    except GitError as error:
+        problem = str(error)
+    if problem:
+        raise WorkspaceError(
+            f"Git, {program!r}, does not work in the sandbox, which has no home folder: {problem}.",
+            "Install git outside of your home folder, as in /usr/bin, and keep that on PATH; or leave --sandbox out.",
+        )
 
 
 def environment(**more: str) -> dict[str, str]:
@@ -333,7 +370,8 @@ def listed(text: bytes) -> tuple[_Setting, ...]:
     asked = Git(environment(GIT_DIR=os.devnull), ())
     done = asked.now("config", "--file", "-", "--no-includes", "--null", "--list", stdin=text)
     if done.returncode:
-        raise GitError(complaint(done.stderr.decode("utf-8", "replace")))
+        problem = complaint(done.stderr.decode("utf-8", "replace"))
+        raise GitError(problem or f"{git_program()} ended with status {done.returncode}")
     return _pairs(done.stdout)
 
 
