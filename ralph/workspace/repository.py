@@ -176,7 +176,7 @@ class Repository:
     def _require_index(self) -> None:
         """Refuse an index that git would wait for; raises `GitError`."""
         index = self.git_dir / "index"
-        with suppress(FileNotFoundError):
+        with suppress(OSError):  # git reports what it cannot open
             if not stat.S_ISREG(index.stat().st_mode):
                 raise GitError(f"{str(index)!r} is no file; remove it, and `git reset` makes it anew")
 
