@@ -303,3 +303,19 @@ class TestSettings:
     def test_a_key_that_is_missing_now_is_asked_for(self, run: RunRecord, workspace: Path) -> None:
         with pytest.raises(UsageError, match=r"header 'X-Team' and the endpoint's key \(RALPH_EXECUTOR__API_KEY\)"):
             _settings(run, workspace, {})
+
+
+def test_a_run_that_was_forced_into_a_home_folder_resumes_without_being_forced_again(
+    ralph: Ralph, workspace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(workspace))
+    executor = ScriptedExecutor(["Working."])
+    monkeypatch.setattr("ralph.loop.assembly.executor_for", lambda *_, **__: executor)  # pyright: ignore[reportUnknownLambdaType]
+    run = ("run", "Work.", "--verify", "none", "--max-iterations", "1")
+
+    refused = ralph(*run)
+    assert (refused.code, "--force" in refused.err) == (2, True)
+    assert ralph(*run, "--force").code == 5
+    resumed = ralph("resume", "--max-iterations", "2", "--display", "plain")
+    assert (resumed.code, "iteration 2 of at most 2" in resumed.out) == (5, True), resumed.err
+    assert ralph(*run).code == 2, "another run asks again"
