@@ -30,18 +30,20 @@ _NAMED = 3
 _PASSING = re.compile(r"\.db-(?:wal|shm|journal)$")
 
 
-async def make_room(limit: int, store: Store, current: str, tell: Callable[[str], None]) -> None:
+async def make_room(limit: int | None, store: Store, ended: RunRecord, tell: Callable[[str], None]) -> None:
     """Remove checkpoints and transcripts until the state folder is within its limit, the oldest runs' first.
 
-    Neither those of an active run nor those of the current one are removed. It ends after a minute, and what is left to
-    remove is removed at the end of the next run.
+    Neither those of an active run nor those of the one that has just ended are removed. It ends after a minute; what is
+    left to remove is removed at the end of the next run, as after a run that was cancelled.
 
     Args:
-        limit: in bytes.
+        limit: in bytes; None for none.
         store: the opened store of the runs.
-        current: the id of the run that has just ended.
+        ended: the run.
         tell: called with a sentence if the folder was over its limit.
     """
+    if limit is None or ended.stop_reason == "cancelled":
+        return
     before = size = await anyio.to_thread.run_sync(measured)
     if size <= limit:
         return
@@ -49,7 +51,7 @@ async def make_room(limit: int, store: Store, current: str, tell: Callable[[str]
     why = f"removed to keep the state folder under {_shown(limit)} on {datetime.now(UTC):%Y-%m-%d}"
     with anyio.move_on_after(_PATIENCE), suppress(RalphError):
         for run in reversed(await store.runs(limit=_MOST_RUNS)):
-            if run.id != current and await _forget(store, run, why):
+            if run.id != ended.id and await _forget(store, run, why):
                 removed.append(run.id)
                 if (size := await anyio.to_thread.run_sync(measured)) <= limit:
                     break

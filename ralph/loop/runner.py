@@ -40,6 +40,7 @@ from ralph.loop.iteration import ActiveRun, Parts, iterate, scan_workspace
 from ralph.loop.lease import Inbox, Lease, Stop
 from ralph.loop.lifecycle import Finish, Iterate, Starting, Wait, action_of, begin, extended_meanwhile, finish, pause
 from ralph.loop.recovery import take_up
+from ralph.loop.retention import make_room
 from ralph.pipeline.evaluate import Rules
 from ralph.plugins import Plugins
 from ralph.records.events import Event
@@ -54,13 +55,8 @@ from ralph.types.output import Timeouts
 from ralph.verifiers.base import Verifier
 from ralph.workspace.base import Workspace
 
-_logger = logging.getLogger("ralph.runs")
-
-_HISTORY = 1_000
-"""Iterations that the record of a finished run carries along."""
-
-_PROBLEMS = 20
-"""Problems of plug-ins and observers that are kept with a run."""
+_HISTORY = 1_000  # iterations that the record of a finished run carries along
+_PROBLEMS = 20  # of plug-ins and observers, that are kept with a run
 
 
 class Runner:
@@ -81,8 +77,7 @@ class Runner:
         plan: the plan file's path in the workspace; None looks for @fix_plan.md and the like.
         choose: who chooses the next item of the plan: the agent, or Ralph.
         commit: when the changes are committed to the branch that is checked out.
-        state_limit: bytes of the state folder above which, after a run, the oldest finished runs of the store lose
-            their checkpoints and transcripts; None for no limit.
+        state_limit: bytes of the state folder above which the oldest runs lose what is large, after a run; or None.
 
     Checks:
         verify: commands such as "pytest -q", or verifiers, that a claim must pass; those without cost also run first.
@@ -114,6 +109,11 @@ class Runner:
         UsageError: a limit cannot be measured, a name is unknown, or arguments contradict each other.
         PluginConflictError: two plug-ins add something with one name.
     """
+
+    note: Callable[[str], None] = logging.getLogger("ralph.runs").warning
+    _cancelled = ""
+    _executor_started = False
+    _event_loop: asyncio.AbstractEventLoop | None = None
 
     def __init__(
         self,
@@ -184,19 +184,15 @@ class Runner:
         self._store = as_store(store, plugged)
         self._state_limit = state_limit
         self.record: RunRecord | None = None
-        self.note: Callable[[str], None] = _logger.warning
         self._hooks = (*hooks, *plugged.observers)
         self._plugged = plugged
         self._reported: set[str] = set()
         self._settings: dict[str, Any] = self._parts.redactor.within(dict(settings or {}))
-        self._cancelled = ""
         self._stops: list[Stop] = []
         self._runs: dict[str, ActiveRun] = {}
         self._stack = AsyncExitStack()
         self._tasks: anyio.abc.TaskGroup | None = None
-        self._executor_started = False
         self._starts = anyio.Lock()
-        self._event_loop: asyncio.AbstractEventLoop | None = None
 
     @classmethod
     def from_settings(cls, folder: Path | str = ".", *, trust: bool = False, hooks: Sequence[Hooks] = ()) -> "Runner":
@@ -254,11 +250,8 @@ class Runner:
         return self._sync("resume", lambda: self.resume(run_id, from_checkpoint=from_checkpoint))
 
     def _sync(self, name: str, begin: Callable[[], Awaitable[RunRecord]]) -> RunRecord:
-        try:
+        with suppress(RuntimeError):  # there is none, as there should be
             asyncio.get_running_loop()
-        except RuntimeError:
-            pass
-        else:
             raise UsageError(
                 f"{name}_sync() cannot be called while an event loop is running in this thread.",
                 f"Write `async with runner: await runner.{name}(…)` there, as in a notebook or an async function.",
@@ -350,10 +343,9 @@ class Runner:
         loop = self._event_loop
         if loop is None or loop.is_closed():
             return
-        try:
+        here = None
+        with suppress(RuntimeError):
             here = asyncio.get_running_loop()
-        except RuntimeError:
-            here = None
         if here is loop:
             self._end(reason)
         else:
@@ -397,11 +389,8 @@ class Runner:
         starting = self._starting(stop or Stop(), *readers)
         try:
             record = await self._loop(await start(starting))
-            if self._state_limit is not None and record.stop_reason != "cancelled":
-                from ralph.loop.retention import make_room
-
-                with starting.stop.watched():
-                    await make_room(self._state_limit, self._store, record.id, self.note)
+            with starting.stop.watched():
+                await make_room(self._state_limit, self._store, record, self.note)
             return record
         finally:
             self._stops.remove(starting.stop)
@@ -470,9 +459,8 @@ class Runner:
         texts = [self._parts.redactor(f"{problem} The run continues without it.") for problem in new]
         for text in texts:
             run.log.diagnose(text, run.next_number)
-        known = run.record.problems
-        problems = dict.fromkeys((*known, *texts, *run.log.dispatcher.complaints))
-        if (kept := tuple(problems)[:_PROBLEMS]) != known:
+        problems = dict.fromkeys((*run.record.problems, *texts, *run.log.dispatcher.complaints))
+        if (kept := tuple(problems)[:_PROBLEMS]) != run.record.problems:
             run.record = evolve(run.record, problems=kept)
             await run.log.commit(run=run.record)
 

@@ -20,6 +20,7 @@ from ralph.prompt import Prompt
 from ralph.records.record import RunRecord
 from ralph.store import open_store
 from ralph.testing import ScriptedExecutor
+from ralph.testing.store_conformance import sample_run
 from ralph.types.output import Output
 from ralph.workspace import open_workspace
 from ralph.workspace.file_index import FileIndex
@@ -51,12 +52,12 @@ def runs(tmp_path: Path, home: Path) -> list[RunRecord]:
     return records
 
 
-def room(limit: int, current: str = "") -> list[str]:
+def room(limit: int, current: RunRecord | None = None) -> list[str]:
     said: list[str] = []
 
     async def make() -> None:
         async with open_store() as store:
-            await make_room(limit, store, current, said.append)
+            await make_room(limit, store, current or sample_run(), said.append)
 
     anyio.run(make)
     return said
@@ -104,12 +105,12 @@ def test_neither_an_active_run_nor_this_one_gives_up_anything(ralph: Callable[..
     anyio.run(revive)
     lock = WorkspaceLock(Path(second.workspace or ""))
     lock.acquire("another run in that folder")
-    [said] = room(1, current=last.id)
+    [said] = room(1, current=last)
     lock.release()
     assert [held(ralph, run) for run in runs] == [True, True, False, True]
     assert f"of {third.id}. It still has" in said
     assert "ralph runs prune" in said
-    assert "Removed" in room(1, current=last.id)[0], "the folder is free now"
+    assert "Removed" in room(1, current=last)[0], "the folder is free now"
     assert [held(ralph, run) for run in runs] == [True, False, False, True]
 
 
@@ -135,7 +136,7 @@ def test_a_run_ends_with_it_and_says_so(
 
 
 def test_a_removed_checkpoint_says_why_and_when(ralph: Callable[..., Any], runs: list[RunRecord]) -> None:
-    room(1, current=runs[-1].id)
+    room(1, current=runs[-1])
     why = f"removed to keep the state folder under 0 MB on {datetime.now(UTC):%Y-%m-%d}"
     for words in (("diff",), ("rollback", "--to", "1", "--yes"), ("rollback", "--to", "0", "--yes")):
         refused = ralph(words[0], runs[0].id, *words[1:], "--any")
