@@ -1,7 +1,7 @@
 """Programs in a cache, checked before each start: as they were fetched, and in folders that no one else may write.
 
 Ralph keeps the checksums of what it fetches in the user's state folder, which a sandboxed agent cannot reach. For a
-program that was fetched before there were any, the first start records them.
+program that was fetched before there were any, or that unpacks itself, the first start records them.
 """
 
 import hashlib
@@ -28,10 +28,15 @@ def record(staging: Path, folder: Path) -> None:
     _store(_place(folder), _look(staging, {}))
 
 
-def require_unchanged(folder: Path, label: str) -> None:
+def require_unchanged(folder: Path, label: str, *, unpacked: Path | None = None) -> None:
     """Require that a program's folder is as it was fetched, and that no other user may write it. Blocks.
 
     A file is read only if its size, times or inode differ from the last look: its change time cannot be set back.
+
+    Args:
+        folder: the program's.
+        label: its name in messages.
+        unpacked: the folder around it, for a program that has unpacked itself there; it is compared to its first start.
 
     Raises:
         ProvisionError: something differs, or others may write the folder.
@@ -42,9 +47,11 @@ def require_unchanged(folder: Path, label: str) -> None:
     found = _look(folder, known)
     names = sorted(name for name in known.keys() | found.keys() if _sum(known, name) != _sum(found, name))
     if known and names:
+        was = "what it was when Ralph first saw it" if unpacked else "what Ralph fetched"
+        again = f"{unpacked}: it unpacks itself" if unpacked else "that folder: Ralph fetches the program"
         raise ProvisionError(
-            f"{label} in {folder} is no longer what Ralph fetched: {', '.join(names[:_NAMED])} differs.",
-            "Find out who changed it, then remove that folder: Ralph fetches the program again.",
+            f"{label} in {folder} is no longer {was}: {', '.join(names[:_NAMED])} differs.",
+            f"Find out who changed it, then remove {again} again.",
         )
     if found != known:
         _store(place, found)
@@ -75,8 +82,19 @@ def _others_may_write(found: os.stat_result, *, inside: bool) -> bool:
         return True
     if found.st_mode & stat.S_ISVTX and not inside:
         return False
-    own_group = found.st_gid in {os.getuid(), 0}  # the group that many systems make for each user
-    return bool(found.st_mode & stat.S_IWOTH or (found.st_mode & stat.S_IWGRP and not own_group))
+    return bool(found.st_mode & stat.S_IWOTH or (found.st_mode & stat.S_IWGRP and not _is_own(found.st_gid)))
+
+
+def _is_own(group: int) -> bool:
+    """Return whether a group is the superuser's, or the one that many systems make for each user alone."""
+    import grp
+    import pwd
+
+    try:
+        name, found = pwd.getpwuid(os.getuid()).pw_name, grp.getgrgid(group)
+    except KeyError:
+        return group in {os.getuid(), 0}
+    return group == 0 or (found.gr_name == name and {*found.gr_mem} <= {name})
 
 
 def _entries(folder: Path) -> Iterator[Path]:

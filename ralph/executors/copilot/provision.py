@@ -19,7 +19,7 @@ import anyio
 from platformdirs import user_cache_path
 
 from ralph.errors import ProvisionError, UsageError
-from ralph.executors.integrity import require_private
+from ralph.executors.integrity import record, require_private, require_unchanged
 from ralph.executors.npm import NpmPackage, NpmProgram, Progress, download
 from ralph.system.process import Finished, run
 
@@ -198,7 +198,7 @@ async def provide_runtime(found: Found, *, env: Mapping[str, str] = os.environ) 
             f"The Copilot CLI {str(found.path)!r} did not answer `--version` within {_LAUNCH:g} seconds.",
             f"Does it in a terminal? If not: {REMEDY}",
         )
-    return _runtime(found.version, env)
+    return _runtime(found.version, env, fresh=True)
 
 
 def _candidates(setting: Path | None, env: Mapping[str, str], cache: Path) -> Iterator[Found]:
@@ -296,14 +296,20 @@ def _packaged_version(path: Path) -> str | None:
     return None
 
 
-def _runtime(version: str | None, env: Mapping[str, str]) -> Path | None:
+def _runtime(version: str | None, env: Mapping[str, str], *, fresh: bool = False) -> Path | None:
+    """Return the checked runtime of a version; None if it is not there. `fresh` says that it was just unpacked."""
     if version is None:
         return None
     name = CLI.platform()
     for place in _unpacking_places(env):
-        folder = place / "pkg" / name / version / "prebuilds" / name
+        whole, label = place / "pkg" / name / version, f"The runtime of the Copilot CLI {version}"
+        folder = whole / "prebuilds" / name
         if (folder / "runtime.node").is_file() and (folder / program_name("copilot-runtime")).is_file():
-            require_private(folder, f"The runtime of the Copilot CLI {version}")
+            require_private(folder, label)
+            if (whole / ".extraction-complete").is_file():
+                if fresh:
+                    record(folder, folder)
+                require_unchanged(folder, label, unpacked=whole)
             return folder / program_name("copilot-runtime")
     return None
 

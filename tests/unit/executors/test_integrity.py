@@ -1,8 +1,12 @@
 """A cached program is started only as it was fetched, and only from folders that no one else may write."""
 
+import grp
 import os
+import pwd
+import stat
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -82,3 +86,40 @@ def test_it_is_not_started_from_a_strangers_folder(program: Path) -> None:
     os.chown(program / "bin", 12345, 12345)
     with pytest.raises(ProvisionError, match="other users may write"):
         require_unchanged(program, "Agent 1.2.3")
+
+
+ME, MINE, TEAM = 1000, 1001, 2000
+WRITABLE = {
+    "a home in the user's own group": (ME, MINE, 0o775, False),
+    "a home for the user alone": (ME, MINE, 0o700, False),
+    "a home in a group of several": (ME, TEAM, 0o775, True),
+    "a home that a team may read": (ME, TEAM, 0o755, False),
+    "/, /home, /root": (0, 0, 0o755, False),
+    "/home, written by the superuser's group": (0, 0, 0o775, False),
+    "a parent of a system's account": (33, 33, 0o755, True),
+    "/tmp": (0, 0, 0o1777, False),
+    "a shared folder": (0, 0, 0o777, True),
+}
+
+
+@pytest.mark.parametrize("folder", WRITABLE)
+def test_ordinary_homes_are_private(folder: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With the umask 002, a user's folders can be written by a group that has the user alone."""
+    groups = {MINE: ("me", []), TEAM: ("team", ["me", "other"]), 0: ("root", []), 33: ("www", [])}
+    monkeypatch.setattr(os, "getuid", lambda: ME)
+    monkeypatch.setattr(pwd, "getpwuid", lambda _: SimpleNamespace(pw_name="me"))
+    monkeypatch.setattr(
+        grp, "getgrgid", lambda number: SimpleNamespace(gr_name=groups[number][0], gr_mem=groups[number][1])
+    )
+    user, group, mode, others = WRITABLE[folder]
+    found = os.stat_result((stat.S_IFDIR | mode, 1, 1, 1, user, group, 0, 0, 0, 0))
+    assert integrity._others_may_write(found, inside=False) is others
+
+
+def test_a_program_of_this_user_is_private_with_the_umask_002(program: Path) -> None:
+    for path in (program, *program.rglob("*"), program.parent):
+        path.chmod(path.stat().st_mode | stat.S_IWGRP)
+    alone = os.getgid() == 0 or grp.getgrgid(os.getgid()).gr_name == pwd.getpwuid(os.getuid()).pw_name
+    if not alone:
+        pytest.skip("this user has no group of its own")
+    require_unchanged(program, "Agent 1.2.3")

@@ -329,3 +329,22 @@ async def test_a_wrong_setting_is_a_finding_not_an_error(machine: Machine) -> No
     assert (copilot.name, copilot.ok) == ("copilot", False)
     assert "executor.cli_path" in copilot.detail
     assert copilot.remedy
+
+
+async def test_a_runtime_that_was_changed_after_its_first_start_is_not_started(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(machine.root / "state"))
+    folder = machine.root / "cache" / "copilot" / "pkg" / PLATFORM / PINNED / "prebuilds" / PLATFORM
+    machine.env["XDG_CACHE_HOME"] = str(machine.root / "cache")
+    runtime = executable(folder / "copilot-runtime", NATIVE)
+    (folder / "runtime.node").write_bytes(b"half")
+    program = package(machine.root / "package")
+    assert find(machine, program).runtime == runtime
+    (folder / "runtime.node").write_bytes(b"true")
+    (folder.parents[1] / ".extraction-complete").touch()
+    assert find(machine, program).runtime == runtime, "it was still being unpacked"
+    (folder / "runtime.node").write_bytes(b"evil")
+    for _ in range(2):
+        with pytest.raises(ProvisionError, match=f"no longer what it was .*remove {folder.parents[1]}: it unpacks"):
+            find(machine, program)
