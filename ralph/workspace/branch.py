@@ -275,24 +275,34 @@ def _parent(folder: _Folder, name: str) -> Generator[tuple[int, str]]:
     with ExitStack() as stack:
         at = folder.handle
         for part in parts:
+            mode, new = _mode(at), False
             with suppress(FileExistsError):
-                os.mkdir(part, stat.S_IMODE(os.fstat(at).st_mode), dir_fd=at)
+                os.mkdir(part, mode, dir_fd=at)
+                new = True
             at = os.open(part, _FOLDER | _NO_LINK, dir_fd=at)
             stack.callback(os.close, at)
+            if new:
+                os.fchmod(at, mode)
         yield at, last
 
 
+def _mode(folder: int) -> int:
+    """Return the permissions of a folder, which new ones in it get, too: a repository may be shared with a group."""
+    return stat.S_IMODE(os.fstat(folder).st_mode)
+
+
 @contextmanager
-def _replacing(folder: _Folder, name: str, suffix: str = ".lock", mode: int = 0o666) -> Generator[BinaryIO]:
+def _replacing(folder: _Folder, name: str, suffix: str = ".lock", mode: int = 0) -> Generator[BinaryIO]:
     """Open a new file next to another, which it replaces at the end of the block; if that raises, it is removed."""
     with _parent(folder, name) as (at, last):
         new = last + suffix
         try:
-            handle = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _NO_LINK, mode, dir_fd=at)
+            handle = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _NO_LINK, 0o600, dir_fd=at)
         except OSError as error:
             raise GitError(_NO_LOCK.format(str(folder.path / (name + suffix)), error.strerror)) from error
         try:
             with os.fdopen(handle, "wb") as file:
+                os.fchmod(handle, mode or _mode(at) & 0o666)
                 yield file
             os.replace(new, last, src_dir_fd=at, dst_dir_fd=at)
         except BaseException:
@@ -303,8 +313,10 @@ def _replacing(folder: _Folder, name: str, suffix: str = ".lock", mode: int = 0o
 def _append(folder: _Folder, name: str, line: bytes) -> None:
     """Add a line to a log, unless that is a link or no file of its own."""
     with suppress(OSError), _parent(folder, name) as (at, last):
-        handle = os.open(last, os.O_WRONLY | os.O_APPEND | os.O_CREAT | _NO_LINK, 0o666, dir_fd=at)
+        handle = os.open(last, os.O_WRONLY | os.O_APPEND | os.O_CREAT | _NO_LINK, 0o600, dir_fd=at)
         with os.fdopen(handle, "ab") as file:
             about = os.fstat(handle)
             if stat.S_ISREG(about.st_mode) and about.st_nlink == 1:
                 file.write(line)
+                if not about.st_size:
+                    os.fchmod(handle, _mode(at) & 0o666)

@@ -275,7 +275,7 @@ class GitWorkspace(PlainWorkspace):
                 raise WorkspaceError(f"The branch cannot be moved: {why}.", remedy)
             repository.require_plain()
             await self._branch.move_back(then, now, f"{self._checkpoints.heads(run_id)}{now[:12]}")
-        except GitError as error:
+        except (GitError, OSError) as error:
             raise WorkspaceError(f"The branch could not be moved: {error}.", remedy) from error
         return now
 

@@ -131,6 +131,25 @@ async def test_what_the_agent_has_committed_itself_needs_no_commit(repo: Reposit
     assert repo.git("rev-parse", "HEAD") == head
 
 
+async def test_a_repository_stays_as_open_to_its_group_as_it_is(repo: Repository, tmp_path: Path) -> None:
+    repo.git("init", "--quiet", "--shared=group")
+    folders = [repo.path / ".git", *(path for path in (repo.path / ".git").rglob("*") if path.is_dir())]
+    for folder in folders:
+        folder.chmod(0o2775)
+    (repo.path / ".git/logs/HEAD").unlink()
+    workspace = open_workspace(repo.path, state_dir=tmp_path / "state")
+    since = await held(workspace)
+    repo.write("a.txt", "the agent's\n")
+    assert (await workspace.commit(since, "x")).commit
+    for path in (repo.path / ".git").rglob("*"):
+        mode = path.stat().st_mode & 0o7777
+        assert mode == 0o2775 or not path.is_dir(), path
+    for name, mode in {"index": 0o664, "logs/HEAD": 0o664, "refs/heads/main": 0o664}.items():
+        assert (repo.path / ".git" / name).stat().st_mode & 0o777 == mode, name
+    commit = repo.git("rev-parse", "HEAD")
+    assert (repo.path / ".git/objects" / commit[:2] / commit[2:]).stat().st_mode & 0o777 == 0o444
+
+
 async def test_the_first_commit_of_a_repository(empty: Repository, tmp_path: Path) -> None:
     workspace = open_workspace(empty.path, state_dir=tmp_path / "state")
     since = await held(workspace)
