@@ -13,9 +13,11 @@ from collections.abc import AsyncGenerator, Generator
 from contextlib import ExitStack, asynccontextmanager, contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
+from secrets import token_hex
 from typing import BinaryIO, NamedTuple
 
 import anyio
+import anyio.to_thread
 
 from ralph.workspace.gate import ANY, Git, GitError, is_on
 from ralph.workspace.repository import EMPTY_TREES, Repository
@@ -191,9 +193,9 @@ class Branch:
             with suppress(_IndexChangedError), ExitStack() as stack:
                 folders = [stack.enter_context(_opened(*place)) for place in self._places]
                 (self._scratch / "locks").write_text(f"{new}\n")
-                self._put_objects(folders[2])
+                await anyio.to_thread.run_sync(self._put_objects, folders[2])
                 if kept:
-                    with _replacing(folders[1], kept) as file:
+                    with self._locked(folders[1], kept) as file:
                         file.write(f"{old}\n".encode())
                 with self._locked(folders[0], "index") as file:
                     if self._index() != before:
@@ -230,7 +232,8 @@ class Branch:
         files = [path for path in made.rglob("*") if path.is_file()]
         for path in sorted(files, key=lambda path: path.suffix == ".idx"):  # a pack before its index
             mode = stat.S_IMODE(path.stat().st_mode)
-            with path.open("rb") as source, _replacing(objects, str(path.relative_to(made)), ".ralph", mode) as file:
+            name, new = str(path.relative_to(made)), f"tmp_obj_{token_hex(8)}"  # git removes a forgotten one
+            with path.open("rb") as source, _replacing(objects, name, new, mode) as file:
                 shutil.copyfileobj(source, file)
 
     @contextmanager
@@ -292,14 +295,14 @@ def _mode(folder: int) -> int:
 
 
 @contextmanager
-def _replacing(folder: _Folder, name: str, suffix: str = ".lock", mode: int = 0) -> Generator[BinaryIO]:
+def _replacing(folder: _Folder, name: str, new: str = "", mode: int = 0) -> Generator[BinaryIO]:
     """Open a new file next to another, which it replaces at the end of the block; if that raises, it is removed."""
     with _parent(folder, name) as (at, last):
-        new = last + suffix
+        new = new or f"{last}.lock"
         try:
             handle = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _NO_LINK, 0o600, dir_fd=at)
         except OSError as error:
-            raise GitError(_NO_LOCK.format(str(folder.path / (name + suffix)), error.strerror)) from error
+            raise GitError(_NO_LOCK.format(str((folder.path / name).with_name(new)), error.strerror)) from error
         try:
             with os.fdopen(handle, "wb") as file:
                 os.fchmod(handle, mode or _mode(at) & 0o666)

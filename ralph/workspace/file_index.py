@@ -23,7 +23,7 @@ import anyio
 import anyio.to_thread
 
 from ralph.system.files import read_regular
-from ralph.workspace.gate import OURS, READING, Git, GitError, environment, in_sandbox, read_list
+from ralph.workspace.gate import OURS, READING, Git, GitError, environment, first_line, in_sandbox, read_list
 from ralph.workspace.lock import folder_key, state_folder
 from ralph.workspace.repository import STATUS, Look, Repository, read_look, unquote_path
 from ralph.workspace.scan import (
@@ -120,7 +120,7 @@ class FileIndex:
     ) -> None:
         self.folder = (state_dir or state_folder()) / "checkpoints" / folder_key(path)
         if repository is None:  # it may have been one in which the folder was not the top
-            within = _first_line(self.folder / "within")
+            within = first_line(self.folder / "within")
         self.top = path.parents[within.count("/")] if within else path
         self.repository = repository
         own = environment(GIT_DIR=str(self.folder), GIT_WORK_TREE=str(self.top))
@@ -231,7 +231,7 @@ class FileIndex:
     @property
     def last(self) -> str:
         """The commit of the last tree, also an earlier process's; empty if there is none."""
-        return _first_line(self.folder / "last")
+        return first_line(self.folder / "last")
 
     async def own_git(
         self,
@@ -471,10 +471,6 @@ class FileIndex:
             self._point(None)
         self._ready, self._tree, self._ahead = False, None, {}
         self._inner, self._taken_out = set(), set()
-
-
-def _first_line(path: Path) -> str:
-    return os.fsdecode(read_list(path)).partition("\n")[0]
 
 
 def _literally(path: bytes) -> bytes:

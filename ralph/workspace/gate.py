@@ -429,6 +429,13 @@ def read_list(path: Path) -> bytes:
         return b""
 
 
+def first_line(path: Path) -> str:
+    """Return the first line of a small file; empty if it cannot be read, or is no file."""
+    with suppress(OSError, ValueError):
+        return os.fsdecode(read_regular(path, 4096)).partition("\n")[0]
+    return ""
+
+
 def read_settings(path: Path) -> bytes:
     """Return the text of a settings file; empty if it does not exist or is no file."""
     try:

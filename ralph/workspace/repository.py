@@ -20,6 +20,7 @@ from ralph.workspace.gate import (
     Git,
     GitError,
     environment,
+    first_line,
     git_program,
     in_sandbox,
     is_on,
@@ -226,7 +227,7 @@ class Repository:
             raise GitError(f"not a git repository: {str(self.git_dir)!r}")
         name = "HEAD"
         for _ in range(_LINKED):
-            text = _first_line(self.git_dir / name) or (_first_line(self.common / name) if name != "HEAD" else "")
+            text = first_line(self.git_dir / name) or (first_line(self.common / name) if name != "HEAD" else "")
             if _ID.fullmatch(text):
                 return name, text
             if not text and name != "HEAD":
@@ -349,14 +350,6 @@ _LINKED = 6
 _PACKED_READ = 64 * 1024 * 1024
 
 
-def _first_line(path: Path) -> str:
-    """Return the first line of a small file of git's; empty if it cannot be read."""
-    try:
-        return read_regular(path, 4096).decode("utf-8", "replace").partition("\n")[0].strip()
-    except (OSError, ValueError):
-        return ""
-
-
 def _folders(dot_git: Path) -> tuple[Path, Path]:
     """Return git's folder and the one that all worktrees share, from `.git`, a folder or a file.
 
@@ -365,13 +358,13 @@ def _folders(dot_git: Path) -> tuple[Path, Path]:
     """
     git_dir = dot_git
     if not dot_git.is_dir():
-        text = _first_line(dot_git)
+        text = first_line(dot_git)
         if not text.startswith("gitdir:"):
             raise GitError(f"{str(dot_git)!r} is not a repository")
         git_dir = Path(os.path.realpath(dot_git.parent / text.removeprefix("gitdir:").strip()))
-    leads = _first_line(git_dir / "commondir")
+    leads = first_line(git_dir / "commondir")
     common = Path(os.path.realpath(git_dir / leads)) if leads else git_dir
-    if not _first_line(git_dir / "HEAD") or not (common / "objects").is_dir():
+    if not first_line(git_dir / "HEAD") or not (common / "objects").is_dir():
         raise GitError(f"{str(git_dir)!r} is not a repository")
     return git_dir, common
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from ralph.system.files import read_regular
 from ralph.workspace.base import Snapshot
-from ralph.workspace.gate import GitError, read_list
+from ralph.workspace.gate import GitError, first_line, read_list
 from ralph.workspace.repository import Repository
 from ralph.workspace.scan import ABSENT
 
@@ -76,14 +76,14 @@ class History:
         loose = chain.from_iterable(_files(self._common, Path("refs", name)) for name in ("heads", "tags"))
         names = dict.fromkeys(chain(islice(loose, _REFS), self._in_pack(), self._stashes()))
         users = (name for name in names if not name.startswith(_NOT_THE_USERS))
-        return {name: tip for name in islice(users, _REFS) if _ID.fullmatch((tip := self._tip(name)).encode())}
+        return {name: tip for name in islice(users, _REFS) if _ID.fullmatch(os.fsencode(tip := self._tip(name)))}
 
     def _tip(self, name: str) -> str:
         """Return a ref's id, or the name of the ref that it stands for; empty if it is gone."""
         if name.startswith(_STASH):
             return self._stashes().get(name, "")
-        text = _line(self._common / name) or self._in_pack().get(name, "")
-        return text if text.startswith("ref:") or _ID.fullmatch(text.encode()) else ""
+        text = first_line(self._common / name) or self._in_pack().get(name, "")
+        return text if text.startswith("ref:") or _ID.fullmatch(os.fsencode(text)) else ""
 
     def _in_pack(self) -> dict[str, str]:
         """Return the refs that git has put into one file."""
@@ -102,7 +102,8 @@ class History:
         """Return the ids of the stashes, by names that stay when others are added or removed."""
         lines = read_list(self._common / "logs" / "refs" / "stash").splitlines()
         found = [line.split(b" ", 2)[1] for line in lines if line.count(b" ") > 1]
-        tips = [tip.decode() for tip in (*found, _line(self._common / "refs" / "stash").encode()) if _ID.fullmatch(tip)]
+        found.append(os.fsencode(first_line(self._common / "refs" / "stash")))
+        tips = [tip.decode() for tip in found if _ID.fullmatch(tip)]
         return {f"{_STASH}{tip[:12]}": tip for tip in tips}
 
     def _objects(self) -> dict[Path, int]:
@@ -132,10 +133,6 @@ def _files(common: Path, below: Path) -> list[str]:
         for name in names
         if not name.endswith(".lock")
     ]
-
-
-def _line(path: Path) -> str:
-    return read_list(path).decode("utf-8", "replace").partition("\n")[0].strip()
 
 
 def _size(path: Path) -> int | None:

@@ -215,13 +215,15 @@ async def test_an_index_that_another_git_holds_is_no_commit(repo: Repository, wo
 
 
 KILLED = """
-import anyio, os, signal, sys
+import anyio, os, shutil, signal, sys
 from ralph.workspace import branch, open_workspace
 
 def killed(*arguments):
     os.kill(os.getpid(), signal.SIGKILL)
 
-if sys.argv[4] == "before":
+if sys.argv[4] == "objects":
+    shutil.copyfileobj = killed
+elif sys.argv[4] == "before":
     os.fsync = killed
 else:
     branch._append = killed
@@ -229,7 +231,7 @@ anyio.run(open_workspace(sys.argv[1], state_dir=sys.argv[2]).commit, sys.argv[3]
 """
 
 
-@pytest.mark.parametrize("when", ["before", "after"])
+@pytest.mark.parametrize("when", ["objects", "before", "after"])
 async def test_the_locks_of_a_killed_ralph_are_removed_and_no_others(
     repo: Repository, tmp_path: Path, when: str
 ) -> None:
@@ -241,17 +243,25 @@ async def test_the_locks_of_a_killed_ralph_are_removed_and_no_others(
         repo.write("a.txt", f"{whose}\n")
         ended = await anyio.run_process([sys.executable, "-c", KILLED, str(repo.path), state, since, when], check=False)
         assert ended.returncode == -signal.SIGKILL
-        assert (lock.exists(), ref.exists()) == (True, when == "before")
-        assert (repo.git("rev-parse", "HEAD") == head) is (when == "before")
+        assert (lock.exists(), ref.exists()) == (when != "objects", when == "before")
+        assert (repo.git("rev-parse", "HEAD") == head) is (when != "after")
         if whose == "theirs":
+            lock.touch()
             os.utime(lock, (1, 1))
         workspace = open_workspace(repo.path, state_dir=state)
         workspace.acquire("run-1")
         workspace.release()
         assert (lock.exists(), ref.exists()) == (whose == "theirs", False)
         if whose == "ours":
-            assert repo.git("status", "--porcelain") == ("M a.txt" if when == "before" else "")
+            assert repo.git("status", "--porcelain") == ("" if when == "after" else "M a.txt")
         head = repo.git("rev-parse", "HEAD")
+    lock.unlink()
+    repo.write("a.txt", "ours\n")
+    repo.write("new.txt", "new\n")
+    assert (await workspace.commit(since, "x")).commit, "what was left is in nobody's way"
+    assert repo.git("fsck", "--strict", "--no-dangling") == ""
+    repo.git("gc", "--quiet", "--prune=now")
+    assert not [*(repo.path / ".git").rglob("tmp_*")]
 
 
 async def test_a_hook_that_refuses_is_told_and_the_index_is_as_it_was(repo: Repository, hooked: Workspace) -> None:
