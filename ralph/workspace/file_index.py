@@ -331,7 +331,7 @@ class FileIndex:
         marks = dict.fromkeys((*found.gone, *found.left_out), ABSENT)
         try:
             marks |= {path: self._objects.blob(os.fsencode(self.top) + b"/", path) for path in found.held}
-            tree = self._objects.tree(before, marks) if marks else before
+            tree = self._objects.tree(before, marks)  # it is not there if the run that it was made in was removed
         except (OSError, ValueError, zlib.error):
             return None
         self._ahead |= marks
@@ -355,7 +355,7 @@ class FileIndex:
         self._taken_out, self._left_out = own_files, found.left_out
         if held:
             await self._add_files(held)
-        if before and not gone and not held:
+        if before and not gone and not held and not self._ahead:
             return before
         (tree,) = await self._git("write-tree")
         self._ahead = {}

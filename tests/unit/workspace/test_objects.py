@@ -159,3 +159,14 @@ async def test_a_tree_in_a_pack_or_damaged_is_made_anew_through_the_index(
         made = await workspace.checkpoint("run", number, "after")
         assert own.git("show", f"{made.commit}:src/b.txt") == f"{number}"
         assert len(through) == (number in {3, 5}), number
+
+
+async def test_a_tree_outlives_the_run_that_it_was_made_in(
+    repo: Repository, own: Repository, workspace: Workspace
+) -> None:
+    await workspace.checkpoint("another", 0, "after")
+    repo.write("src/new/b.txt", "x\n")
+    await workspace.checkpoint("run", 1, "after", seen=await workspace.snapshot())
+    await workspace.forget("run")
+    made = await workspace.checkpoint("next", 1, "after", seen=await workspace.snapshot())
+    assert own.git("show", f"{made.commit}:src/new/b.txt") == "x"
