@@ -355,7 +355,7 @@ def _edited(text: bytes, keys: Iterable[str], wanted: Sequence[_Setting]) -> byt
             git.now("config", "--file", str(file), "--unset-all", key)
             for value in (value for each, value in wanted if each == key):
                 git.now("config", "--file", str(file), "--add", key, value)
-        return read_settings(file)
+        return file.read_bytes()
 
 
 @lru_cache(maxsize=128)

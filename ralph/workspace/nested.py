@@ -6,7 +6,7 @@ import stat
 import struct
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
@@ -17,7 +17,7 @@ from ralph.workspace.protection import below, is_folder
 from ralph.workspace.repository import Repository
 from ralph.workspace.scan import SETTLED, check_cancelled
 
-_REPOSITORIES = 500
+_REPOSITORIES = 2000
 _LEAD_READ = 64 * 1024
 _INDEX_READ = 1024 * 1024 * 1024
 
@@ -28,10 +28,12 @@ class Inner(NamedTuple):
     Attributes:
         folders: git's folders, with the folders that lead to them.
         strays: what leads git out of reach: a link or a file in the place of `.git`, or a `commondir`.
+        beyond: folders of repositories that are not looked at, because they are too many.
     """
 
     folders: Mapping[Path, Path]
     strays: frozenset[Path]
+    beyond: Sequence[str] = ()
 
     def paths(self) -> list[str]:
         """Return the paths that may choose programs."""
@@ -91,7 +93,7 @@ class Nested:
                 continue
             found |= {each: folder for each in (git_dir, common) if each not in self._git}
             queue.extend(folder / os.fsdecode(path) for path in self.in_index(git_dir / "index"))
-        return Inner(found, frozenset(strays))
+        return Inner(found, frozenset(strays), [str(folder) for folder in queue if folder not in seen])
 
     def _reaches(self, folder: Path) -> bool:
         return any(folder.is_relative_to(place) for place in (self._top, *self._git))

@@ -180,12 +180,13 @@ class Protection:
             if done or there is not None or os.path.lexists(os.path.dirname(path)):  # noqa: PTH120  many paths
                 (restored if done else left).append(self._called(path))
                 parts |= {self._called(path): part} if done and part else {}
+        left += map(self._called, self.inner.beyond if self.inner else ())
         aside = aside if aside.exists() else None
         return RestoredPaths(tuple(restored[:_NAMED]), aside, tuple(left[:_NAMED]), parts)
 
     def differs(self, run_id: str) -> bool:
         """Return whether a path differs from the run's record."""
-        return bool(self._changed(run_id))
+        return bool(self._changed(run_id) or (self.inner and self.inner.beyond))
 
     def _changed(self, run_id: str) -> dict[str, _Kept | None]:
         """Return the present states that differ from the recorded ones."""

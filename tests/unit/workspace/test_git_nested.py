@@ -84,3 +84,14 @@ async def test_the_index_is_read_again_only_if_it_has_changed(
     repo.git("add", "c.txt")
     await workspace.restore_protected("run-1")
     assert len(read) == 2
+
+
+async def test_what_is_beyond_those_that_are_looked_at_is_named(
+    repo: Repository, workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(nested, "_REPOSITORIES", 2)
+    await workspace.guard("run-1")
+    for name in "abc":
+        Repository.begin(repo.path / name).git("commit", "--quiet", "--allow-empty", "-m", "x")
+        repo.git("add", name)
+    assert (await workspace.restore_protected("run-1")).left == ("c",)

@@ -217,6 +217,17 @@ async def test_of_gits_settings_those_that_run_programs_or_redirect_are_restored
         assert path.read_text() == begun, name
 
 
+async def test_settings_of_very_many_branches_are_kept_whole(repo: Repository, workspace: Workspace) -> None:
+    path = repo.path / ".git/config"
+    path.write_text(path.read_text() + "".join(f'[branch "b{number}"]\n\trebase = true\n' for number in range(20_000)))
+    await workspace.guard("run-1")
+    repo.git("config", "core.fsmonitor", "evil")
+    repo.git("config", "user.name", "Somebody")
+    assert (await workspace.restore_protected("run-1")).parts == {".git/config": "core.fsmonitor"}
+    assert path.read_text().count("rebase = true") == 20_000
+    assert "Somebody" in path.read_text()
+
+
 async def test_a_flood_of_settings_is_undone_at_once(repo: Repository, workspace: Workspace) -> None:
     path = repo.path / ".git/config"
     begun = path.read_text()
