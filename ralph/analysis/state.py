@@ -319,7 +319,7 @@ CLASSES = ("done", "blocked", "question")
 """The states that it tells apart."""
 
 FIRST = 25
-"""How many words count as the first."""
+"""The number of words that count as the first."""
 
 _HEAD, _TAIL = 4_000, 8_000
 """Characters that are read at the beginning and at the end of a longer reply."""
@@ -338,7 +338,7 @@ _FEW = 16
 """Up to so many distinct characters are replaced one by one; for more, the whole text is translated."""
 
 _REPORTED = 3
-"""How many words are reported."""
+"""The number of words that are reported."""
 
 _Row = tuple[float, ...]
 """A weight for each of `CLASSES`."""

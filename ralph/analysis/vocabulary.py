@@ -124,7 +124,7 @@ _GOES_ON = _LETTERS | _JOINTS | {"("}
 _AFTER = r"(?![a-z0-9_(]|[-./=][a-z0-9_])"
 _EMPHASIS = pattern(r"\*(?:(?<=[\w']\*)|(?<=[\w'][ \n]\*))\*{0,2}[ \n]?(?=[\w'])")
 _WRAPPED = pattern(r"\n(?<=[\w',]\n)[ \t]{1,2}(?=[\w'])")
-"""What replaces a space between two words: marks of emphasis, a line's end with the next line's indentation."""
+"""The replacements of a space between two words: marks of emphasis, a line's end with the next line's indentation."""
 _NUMBER = r"(?:\d{1,9} )?"
 _ANY_NUMBER = pattern(" # ")
 _NUMBERS = pattern(r" (?:\d{1,9} )?")
@@ -154,7 +154,7 @@ _Parts = tuple[tuple[str, tuple[Role, ...]], ...]
 _Place = tuple[int, int, int]
 """The index of a form, its beginning and its end."""
 _Part = tuple[int, list[_Place]]
-"""Where a part of a text begins, and the forms in it, with places within the part."""
+"""The beginning of a part of a text, and the forms in it, with places within the part."""
 _BEGIN, _END = itemgetter(1), itemgetter(2)
 _Written = dict[str, dict[str, list[Role]]]
 """The names of each form, with their roles."""

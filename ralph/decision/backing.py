@@ -1,4 +1,4 @@
-"""What supports a completion: the one place that grades it and puts it into words.
+"""The support for a completion: the one place that grades it and puts it into words.
 
 A check that passed before the first iteration proves nothing, not even if the run broke it in between. A completion is
 verified only if another check went from failing to passing while the run changed something, or if a verifier that
@@ -21,7 +21,7 @@ _SAID = 300
 
 
 class Backing(NamedTuple):
-    """What supports a completion.
+    """The support for a completion.
 
     Attributes:
         verified: a check went from failing to passing, or a fresh review confirmed.

@@ -40,7 +40,7 @@ Quantity = Literal["tokens", "premium_requests", "cost"]
 """A quantity that an executor can measure; a limit on another one is an error at the start."""
 
 Bound = Literal["permission", "deny", "sandbox", "environment"]
-"""What keeps the agent within bounds: the permission mode, patterns to deny, the sandbox with the limits of resources,
+"""A bound for the agent: the permission mode, patterns to deny, the sandbox with the limits of resources,
 and the choice of variables.
 """
 

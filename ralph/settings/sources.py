@@ -121,7 +121,7 @@ def with_settings_of(before: bytes, now: bytes) -> bytes:
 
 _KEY = rb"""[ \t]*(?:[\w-]+|"[^"\n]*"|'[^'\n]*')[ \t]*"""
 _TABLE = re.compile(rb"^(?=[ \t]*\[\[?%b(?:\.%b)*\]\]?[ \t]*(?:#.*)?\r?$)" % (_KEY, _KEY), re.MULTILINE)
-"""What stands before a line that looks like the name of a table."""
+"""The text before a line that looks like the name of a table."""
 
 _OUR_TABLE = re.compile(rb"""[ \t]*\[\[?[ \t]*(["']?)tool\1[ \t]*\.[ \t]*(["']?)ralph\2[ \t]*[.\]]""")
 

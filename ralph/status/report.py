@@ -20,7 +20,7 @@ from ralph.system.text import pattern, storable
 from ralph.types import evolve
 
 StatusForm = Literal["block", "json", "yaml", "promise"]
-"""How a report was spelled."""
+"""The spelling of a report."""
 
 _LONGEST = 20_000
 _MOST_BLOCKS = 1_000

@@ -27,13 +27,13 @@ APART = (
     *("--setenv", "GIT_DISCOVERY_ACROSS_FILESYSTEM", "1"),  # a workspace and the view of what is around it are two
 )
 _KERNEL = ("sys", "sysrq-trigger", "irq", "bus", "fs", "acpi", "mtrr", "scsi")
-"""What of /proc the superuser could change the kernel's settings by, although it has no rights in the sandbox."""
+"""The parts of /proc that let the superuser change the kernel, although it has no rights in the sandbox."""
 
 _PORTS = (443, 80)
 _SHARE = ".local/share"
 
 _SETTINGS = ("config", "config.worktree", "hooks", "info", "commondir", "gitdir")
-"""What of a git folder chooses programs, or another folder with such settings."""
+"""The parts of a git folder that choose programs, or another folder with such settings."""
 
 _HERE = ".\n"
 """The content of a `commondir` that changes nothing: it stands where the agent could otherwise create another."""
@@ -178,7 +178,7 @@ _TOOLCHAINS: tuple[dict[str, str], ...] = (
 """The folders of toolchains that belong together, each by the variable that names it and its usual place at home."""
 
 _PREFIXES = ("pyvenv.cfg", "conda-meta")
-"""What lies in the folder of an environment of Python's or conda's."""
+"""A file that only the folder of an environment of Python's or conda's has."""
 
 _CREDENTIALS = (
     *("credentials*", "auth.json", ".npmrc", ".netrc", ".pypirc"),

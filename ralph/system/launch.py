@@ -51,7 +51,7 @@ _MOST = 256
 """Connections at a time."""
 
 _FILES = {"memory": ("memory.max", "memory.limit_in_bytes"), "pids": ("pids.max", "pids.max")}
-"""Where cgroups of version 2 and of version 1 take a limit."""
+"""The files in which cgroups of version 2 and of version 1 take a limit."""
 
 Way = tuple[str, int, str, int]
 """An address to listen at, inside, and the one that it stands for, outside."""

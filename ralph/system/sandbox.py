@@ -176,7 +176,7 @@ class Sandbox(BaseModel, frozen=True, extra="forbid", defer_build=True):
 
 
 class Needs(TypedDict, total=False):
-    """What one program needs of the sandbox besides the settings' paths and hosts.
+    """The needs of one program in the sandbox, besides the settings' paths and hosts.
 
     Attributes:
         readable: files and folders to read; no Unix socket in such a folder can be reached.

@@ -41,10 +41,10 @@ _COMMAND = 300
 """The same from the beginning of a command, which may name its password late."""
 
 _OPEN = 2_000
-"""How many characters an assignment takes at most, from its name to the end of its value."""
+"""The most characters of an assignment, from its name to the end of its value."""
 
 _REACH = 1_100
-"""How many characters tell at most whether a secret begins here."""
+"""The most characters that tell whether a secret begins here."""
 
 # Every alternative begins with a hint of `shapes.json` and needs a bounded number of characters to be recognised; what
 # follows in the same alphabet belongs to the secret, however long. All but `before`, `cookie` and `pem` are one run of
@@ -66,7 +66,7 @@ _SHAPES = pattern(
 )
 
 _BEFORE = 40
-"""How many characters of a secret stand before a hint within it at most."""
+"""The most characters of a secret before a hint within it."""
 
 _NAME = r"""
     (?P<name> (?i: passw(?:or)?d | passphrase | [_"'-]pass(?:in|out)?(?![a-z]) | (?:store|key)pass | pwd | secret
@@ -107,7 +107,7 @@ _VALUES = {
 _VALUE = {opened: pattern(value) for opened, (value, _) in _VALUES.items()}
 _VALUE_PART = {opened: pattern(rf"(?:{part})\Z") for opened, (_, part) in _VALUES.items()}
 _DATA = pattern(r"(?:[;?&] ?|(?:\A|[\s\"'`(])-[\w-]{0,30})\Z")
-"""What stands before a name in addresses, connection strings and flags, and not in a program's source."""
+"""The text before a name in addresses, connection strings and flags, and not in a program's source."""
 _OPERATOR = r"""[ \t\w.-]{0,20}[\s'"]{0,3}(?:=|>|:{1,3}=|\|\||:|=>|\?=|,)[`'"\s=]{0,5}"""
 _NAMING = pattern(r"""[\w.-]{2,60}[ \t\w.-]{0,20}[\s'"]{0,3}(?:[=>:|?,]{1,4}[`'"\s=]{0,5}[\w./+=:%-]{0,120})?\Z""")
 _NO_SECRET_NAME = pattern(

@@ -9,10 +9,10 @@ Context = Literal["fresh", "continue"]
 
 ProtectChecks = Literal["auto", "on", "off"]
 CommitPolicy = Literal["none", "iteration", "completion"]
-"""When changes are committed to the branch that is checked out."""
+"""The time at which changes are committed to the branch that is checked out."""
 
 Chooser = Literal["agent", "ralph"]
-"""Who chooses the next item of the plan."""
+"""The one who chooses the next item of the plan: the agent or Ralph."""
 
 PermissionMode = Literal["workspace", "approve-all", "read-only"]
 WireApi = Literal["completions", "responses"]

@@ -241,7 +241,7 @@ def busy(calls: int, denials: int) -> bool:
 
 
 IGNORED = "(ignored by git)"
-"""What follows the name of a removed file that git ignores: no checkpoint has it."""
+"""The words after the name of a removed file that git ignores: no checkpoint has it."""
 
 
 class Changes(BaseModel, frozen=True, defer_build=True):

@@ -80,7 +80,7 @@ _TOOLS: Mapping[str, CheckFiles] = {
     "dotnet": CheckFiles(fixed=("*.runsettings", "Directory.Build.props"), tests=("*Tests/", "*.Tests/")),
     **dict.fromkeys(("ruff", "mypy", "pyright", "flake8", "eslint", "tsc", "pre-commit"), _LINT),
 }
-"""What the tools of a check read, by the word that names them in a command."""
+"""The files that the tools of a check read, by the word that names them in a command."""
 
 _EXPANDED = ("GNUmakefile", "makefile", "Makefile", "justfile", "Justfile", "package.json", "composer.json", "tox.ini")
 _INTERPRETERS = {"sh", "bash", "zsh", "dash", "ksh", "source", "python", "node", "ruby", "perl", "php", "Rscript"}
@@ -216,7 +216,7 @@ _FOLDERS = [
     (re.compile(rf"\$\( ?(?:cd|realpath|readlink -[a-z]{{1,3}}) (?:-P |-- )?{_PLACE}[^()\n]{{0,60}}\)"), r"\1"),
     (re.compile(rf"[$`]\(? ?dirname (?:-- )?{_PLACE} ?[)`]"), r"\1/.."),
 ]
-"""How a shell script finds its own folder, without the quotes, and what that is."""
+"""The ways in which a shell script finds its own folder, without the quotes, and what that is."""
 _NAMED_FOLDER = re.compile(rf"\b([A-Za-z_]\w{{0,40}})={_PLACE}")
 _VARIABLE = re.compile(r"\$\{?([A-Za-z_]\w{0,40})\}?")
 

@@ -34,7 +34,7 @@ from ralph.watch.terminal import BREAKER_SIGNS, clipped, console_for, sign
 _MESSAGE_LINES = 20
 _OUTPUT_LINES = 12
 _LAST_LINES = 8
-"""How many of `_OUTPUT_LINES` come from the end, where programs report what failed."""
+"""The number of `_OUTPUT_LINES` from the end, where programs report what failed."""
 
 
 class PlainDisplay(Display):

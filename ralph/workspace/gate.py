@@ -479,7 +479,7 @@ def _replace(path: Path, content: bytes) -> None:
 
 
 _WRITTEN = frozenset(("index", "packed-refs", "shallow", "refs", "logs", "reftable", "worktrees"))
-"""What git writes in a repository besides objects and the files with names in capitals, such as HEAD and MERGE_MSG."""
+"""Names that git writes in a repository besides objects and names in capitals, such as HEAD and MERGE_MSG."""
 
 
 def require_plain(*folders: Path) -> None:

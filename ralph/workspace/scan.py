@@ -113,7 +113,7 @@ _TREE_READ = 1024 * 1024
 _PACKED_AT_ONCE = 64 * 1024 * 1024
 _NOT_ASCII = re.compile(rb"[^ -~]+")
 _GITS_TO_JUDGE = re.compile(rb"\.git|~", re.IGNORECASE)
-"""What a path has, besides characters that a file system may ignore, if git may refuse it as another name for .git."""
+"""The parts of a path that git may take for another name of .git, besides characters that a file system may ignore."""
 
 
 class Objects:

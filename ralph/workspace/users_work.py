@@ -28,7 +28,7 @@ _STASH = "refs/stash "
 
 
 class History:
-    """What of a repository's history a run found, read from its files; git is asked only if an object's file is gone.
+    """The history that a run found in a repository, read from its files; git is asked only if an object's file is gone.
 
     A ref that has moved is no loss while the commit that it was at exists: that is what amending, rebasing and
     resetting leave. Refs of other repositories, which a fetch may remove, do not count.
@@ -143,7 +143,7 @@ def _size(path: Path) -> int | None:
 
 
 class UsersWork:
-    """What of the user's a run may edit but should not remove. It is kept in a file, for when the run is resumed.
+    """The user's work that a run may edit but should not remove. It is kept in a file, for when the run is resumed.
 
     Args:
         folder: Ralph's own for the workspace.

@@ -84,7 +84,7 @@ _RAISED = """
     reference | runtime | syntax | timeout | type | unicodedecode | value | zerodivision | filenotfound | indentation
     recursion | notimplemented | lookup | overflow | memory
 """
-"""What a program calls the errors that it ends with: "ValueError: …"."""
+"""The names of errors that a program ends with: "ValueError: …"."""
 _NONE_OF = "none of | neither of | not a single"
 
 _FAULTS = f"""

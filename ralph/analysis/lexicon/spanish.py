@@ -18,7 +18,7 @@ ready/listo para revisión: lista para revisión | (listo|lista) para revisar | 
 """
 
 _SETTLED = "cubiert | resuelt | arreglad | corregid | migrad | cerrad | configurad | solucionad"
-"""What is so behind "queda", which by itself says that something is left."""
+"""The words behind "queda", which by itself says that something is left."""
 
 _COMPLETION = f"""
 plain: (queda|quedan) ({_SETTLED})({_ENDINGS}) | todo el | todo lo | todo | todos los | todos

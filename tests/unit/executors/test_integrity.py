@@ -107,10 +107,15 @@ def test_ordinary_homes_are_private(folder: str, monkeypatch: pytest.MonkeyPatch
     """With the umask 002, a user's folders can be written by a group that has the user alone."""
     groups = {MINE: ("me", []), TEAM: ("team", ["me", "other"]), 0: ("root", []), 33: ("www", [])}
     monkeypatch.setattr(os, "getuid", lambda: ME)
-    monkeypatch.setattr(pwd, "getpwuid", lambda _: SimpleNamespace(pw_name="me"))
-    monkeypatch.setattr(
-        grp, "getgrgid", lambda number: SimpleNamespace(gr_name=groups[number][0], gr_mem=groups[number][1])
-    )
+
+    def group_of(number: int) -> SimpleNamespace:
+        return SimpleNamespace(gr_name=groups[number][0], gr_mem=groups[number][1])
+
+    def user_of(_: int) -> SimpleNamespace:
+        return SimpleNamespace(pw_name="me")
+
+    monkeypatch.setattr(pwd, "getpwuid", user_of)
+    monkeypatch.setattr(grp, "getgrgid", group_of)
     user, group, mode, others = WRITABLE[folder]
     found = os.stat_result((stat.S_IFDIR | mode, 1, 1, 1, user, group, 0, 0, 0, 0))
     assert integrity._others_may_write(found, inside=False) is others

@@ -340,10 +340,11 @@ async def test_a_runtime_that_was_changed_after_its_first_start_is_not_started(
     runtime = executable(folder / "copilot-runtime", NATIVE)
     (folder / "runtime.node").write_bytes(b"half")
     program = package(machine.root / "package")
-    assert find(machine, program).runtime == runtime
+    as_found = Found(program, "setting", PINNED, runtime)
+    assert find(machine, program) == as_found
     (folder / "runtime.node").write_bytes(b"true")
     (folder.parents[1] / ".extraction-complete").touch()
-    assert find(machine, program).runtime == runtime, "it was still being unpacked"
+    assert find(machine, program) == as_found, "it was still being unpacked"
     (folder / "runtime.node").write_bytes(b"evil")
     for _ in range(2):
         with pytest.raises(ProvisionError, match=f"no longer what it was .*remove {folder.parents[1]}: it unpacks"):

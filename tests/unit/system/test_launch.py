@@ -1,8 +1,11 @@
 """The parts of the sandbox that need no sandbox to be tested: hosts, the filter, cgroups, sizes."""
 
 import errno
+import os
 import socket
 import struct
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -171,3 +174,53 @@ def test_views_are_mounted_beside_what_is_opened(monkeypatch: pytest.MonkeyPatch
     assert bubblewrap.views([around], [around, below])["stage"] == str(tmp_path / "c")
     assert bubblewrap.views([around], [])["folders"] == ["/", str(around)]
     assert bubblewrap.views([], [tmp_path])["stage"] == ""
+
+
+V2 = """
+import os, sys
+from pathlib import Path
+text, root = Path(sys.argv[1]).read_text(), sys.argv[2]
+launch = {"__name__": "launch"}
+exec(text, launch)
+launch["_FILES"]["pids"] = ("cgroup.max.descendants", "")
+print(sorted(launch["enter_cgroups"]({"pids": 7, "memory": 1}, "0::/present\\n", root)))
+(own,) = [line for line in Path("/proc/self/cgroup").read_text().splitlines() if line.startswith("0::")]
+print(own.rpartition("/")[2] == f"ralph-{os.getpid()}", *Path(root).glob("ralph-*/cgroup.max.descendants"))
+"""
+
+
+def test_the_kernel_takes_a_cgroup_of_version_2_and_removes_what_is_left() -> None:
+    """With a limit that needs no controller, as those of memory and processes may be of version 1 here."""
+    lines = [line.split() for line in Path("/proc/self/mountinfo").read_text().splitlines()]
+    roots = [Path(words[4]) for words in lines if words[words.index("-") + 1] == "cgroup2"]
+    top = next((root / f"ralph-test-{os.getpid()}" for root in roots if os.access(root, os.W_OK)), None)
+    if top is None:
+        pytest.skip("no hierarchy of cgroups of version 2 may be written here")
+    try:
+        (top / "present").mkdir(parents=True)
+        for _ in range(2):
+            ran = subprocess.run(
+                [sys.executable, "-I", "-S", "-c", V2, launch.__file__, str(top)],
+                capture_output=True,
+                text=True,
+                timeout=30,
+                check=True,
+            )
+            assert ran.stdout.splitlines()[0] == "[]", "there is no file for memory: nothing is half kept"
+            assert ran.stdout.splitlines()[1].split()[0] == "False"
+        ran = subprocess.run(
+            [sys.executable, "-I", "-S", "-c", V2.replace(', "memory": 1', ""), launch.__file__, str(top)],
+            capture_output=True,
+            text=True,
+            timeout=30,
+            check=True,
+        )
+        kept, moved = ran.stdout.splitlines()
+        assert kept == "['pids']"
+        assert moved.split()[0] == "True"
+        assert len([*top.glob("ralph-*")]) == 1
+        launch.enter_cgroups({}, "0::/present\n", str(top))
+        assert [*top.glob("ralph-*")] == [], "what an earlier program has left"
+    finally:
+        for folder in (*top.glob("*/"), top):
+            folder.rmdir()
