@@ -9,8 +9,9 @@ from pathlib import Path
 from ralph.errors import WorkspaceError
 from ralph.system.patterns import relative_patterns
 from ralph.workspace.base import PlainWorkspace, Snapshot, Workspace
-from ralph.workspace.gate import GitError, listed, read_settings, require_git
+from ralph.workspace.gate import GitError, read_settings, require_git
 from ralph.workspace.git import GitWorkspace
+from ralph.workspace.git_settings import listed
 from ralph.workspace.repository import Repository, find_repository
 
 __all__ = ["GitWorkspace", "PlainWorkspace", "Snapshot", "Workspace", "git_folders", "open_workspace"]

@@ -19,7 +19,8 @@ from typing import BinaryIO, NamedTuple
 import anyio
 import anyio.to_thread
 
-from ralph.workspace.gate import ANY, Git, GitError, is_on
+from ralph.workspace.gate import ANY, Git, GitError
+from ralph.workspace.git_settings import is_on
 from ralph.workspace.repository import EMPTY_TREES, Repository
 
 _UPDATE = ("update-index", "--add", "--remove", "--replace", "-z", "--stdin")

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ralph.system.files import read_regular
-from ralph.workspace.gate import SETTINGS
+from ralph.workspace.git_settings import SETTINGS
 from ralph.workspace.protection import below, is_folder
 from ralph.workspace.repository import Repository
 from ralph.workspace.scan import SETTLED, check_cancelled

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from ralph.settings.sources import with_settings_of
 from ralph.system.files import read_regular
 from ralph.system.patterns import is_literal, path_matcher
-from ralph.workspace.gate import SETTINGS, settings_with_programs_of
+from ralph.workspace.git_settings import SETTINGS, settings_with_programs_of
 from ralph.workspace.scan import Noise
 
 if TYPE_CHECKING:

@@ -14,8 +14,6 @@ from typing import Literal
 from ralph.errors import WorkspaceError
 from ralph.system.files import read_regular
 from ralph.workspace.gate import (
-    OF_WORKTREE,
-    SPARSE,
     Confine,
     Git,
     GitError,
@@ -23,16 +21,12 @@ from ralph.workspace.gate import (
     first_line,
     git_program,
     in_sandbox,
-    is_on,
-    is_shared,
-    kept,
-    listed,
     make_view,
     read_list,
     read_settings,
     require_plain,
-    users_settings,
 )
+from ralph.workspace.git_settings import OF_WORKTREE, SPARSE, is_on, is_shared, kept, listed, users_settings
 from ralph.workspace.lock import state_folder
 from ralph.workspace.scan import ABSENT
 
