@@ -12,7 +12,7 @@ import pytest
 
 from ralph.errors import WorkspaceError
 from ralph.testing import Repository
-from ralph.workspace import Workspace, open_workspace, repository, scan
+from ralph.workspace import Workspace, file_index, open_workspace, scan
 
 
 def files(folder: Path) -> dict[str, tuple[int, bytes]]:
@@ -266,7 +266,7 @@ async def test_packs_are_taken_along_so_that_nothing_goes_with_the_repository(
 
     repo.git("gc", "--quiet")
     if packs != "copied":
-        monkeypatch.setattr(repository, "_COPIED_AT_MOST", 0)
+        monkeypatch.setattr(file_index, "_COPIED_AT_MOST", 0)
     if packs == "neither":
         monkeypatch.setattr(os, "link", refused)
     repo.write("new.txt", "new\n")
