@@ -80,7 +80,7 @@ _NAME = r"""
 _ASSIGNED = pattern(
     rf"""{_NAME}
     (?P<between> \\?["'`]?\]? [ \t]{{0,3}} (?: => | := | [:=] ) [ \t]{{0,3}} (?: [|>][+-]?[ ]?\n(?=[ \t]) )?
-      | (?P<pair> \\?["']?,?\s{{1,20}}\\?["']?value\\?["']?[ ]?[:=][ \t]{{0,3}} ) | > | \( | [ \t]{{1,3}} )
+      | (?P<pair> \\?["']?,?\s{{1,20}}\\?["']?value\\?["']?[ ]?[:=][ \t]{{0,3}} ) | [>(] | (?:\\?["'],)?[ \t]{{1,3}} )
     (?P<quote> (?: \\?["'`] )? ) (?: (?i:bearer|basic|token|api-?key) [ ]{{1,3}} )?""",
     re.VERBOSE,
 )
@@ -127,7 +127,6 @@ _WORDS = pattern(r"[A-Za-z]*[0-9]{0,4}(?:[-_.:/][A-Za-z]*[0-9]{0,4})*")
 _DIGIT, _LETTER = pattern(r"[0-9]"), pattern(r"[A-Za-z]")
 _STRONG = pattern(r"(?i)[_\"'-]?(?:store|key)?pass|pwd|secret")
 _WORDLIKE = pattern(r"[A-Za-z./_:-]+[.,:;!?]?")
-
 _TAILS = {
     "key": pattern(r"[A-Za-z0-9_=-]*"),
     "token": pattern(r"[A-Za-z0-9_.-]*"),
@@ -430,9 +429,11 @@ def _looks_secret(match: re.Match[str], value: str, opened: str) -> bool:
     begin = match.start() + (name[0] in "_-")
     strong, in_capitals = bool(_STRONG.match(name)), name.isupper()
     is_data = bool(_DATA.search(match.string, max(begin - 40, 0), begin))
-    if not between.strip("( \t"):
+    if not between.strip("( \t,\\\"'"):
+        alone = strong and "," not in between
+        by_name = alone and (in_capitals or (is_data and between != "("))
         if opened:
-            return strong and (in_capitals or (is_data and between != "(") or _is_random(value, 6))
+            return by_name or ((alone or is_data) and _is_random(value, 6 if strong else 12))
         is_word = _WORDLIKE.fullmatch(value) if strong else not _is_random(value, 12)
         return is_data and not is_word and value[0] not in "/~."
     if _is_login(name, value):
