@@ -1,5 +1,6 @@
 """The places that settings come from: the user's file, and the files of the workspace."""
 
+import os
 import re
 import tomllib
 from collections.abc import Mapping
@@ -40,22 +41,22 @@ def own_sources(workspace: Path) -> list[Source]:
     return [source for source in (_project(workspace), toml_source(workspace / "ralph.toml")) if source]
 
 
-def workspace_folder(path: Path) -> Path:
+def workspace_folder(path: str | Path) -> Path:
     """Return the absolute path of the folder that `-C` names.
 
     Raises:
-        WorkspaceError: there is no such folder.
+        WorkspaceError: there is no such folder, or it cannot be read.
     """
+    said = f"The workspace {str(path)!r}"
     try:
-        folder = path.expanduser().resolve(strict=True)
+        folder = Path(path).expanduser().resolve(strict=True)
+        is_folder = folder.is_dir()
     except (OSError, RuntimeError, ValueError):
-        raise WorkspaceError(
-            f"The workspace {str(path)!r} does not exist.", "Name a folder that does, with -C."
-        ) from None
-    if not folder.is_dir():
-        raise WorkspaceError(
-            f"The workspace {str(path)!r} is not a folder.", "Name the folder that contains it, with -C."
-        )
+        raise WorkspaceError(f"{said} does not exist.", "Name a folder that does, with -C.") from None
+    if not is_folder:
+        raise WorkspaceError(f"{said} is not a folder.", "Name the folder that contains it, with -C.")
+    if not os.access(folder, os.R_OK | os.X_OK):
+        raise WorkspaceError(f"{said} cannot be read.", "Give yourself permission to read and enter it.")
     return folder
 
 

@@ -7,6 +7,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from ralph.errors import WorkspaceError
+from ralph.settings.sources import workspace_folder
 from ralph.system.patterns import relative_patterns
 from ralph.workspace.base import PlainWorkspace, Snapshot, Workspace
 from ralph.workspace.gate import GitError, read_settings, require_git
@@ -48,7 +49,7 @@ def open_workspace(
             work in the sandbox.
         UsageError: a glob leads out of the folder.
     """
-    folder = _folder(path)
+    folder = workspace_folder(path)
     noise, protect = relative_patterns(noise, folder), relative_patterns(protect, folder)
     state = Path(state_dir) if state_dir is not None else None
     places = [Path(os.path.realpath(file.parent), file.name) for file in own_files]
@@ -115,19 +116,3 @@ def _belongs(repository: Repository) -> bool:
             if named := dict(listed(read_settings(git_dir / name))).get("core.worktree"):
                 return os.path.realpath(git_dir / named) == str(repository.top)
     return False
-
-
-def _folder(path: str | Path) -> Path:
-    given = repr(str(path))
-    try:
-        folder = Path(path).expanduser().resolve(strict=True)
-        is_folder = folder.is_dir()
-    except FileNotFoundError:
-        raise WorkspaceError(f"The workspace {given} does not exist.", "Name a folder that does, with -C.") from None
-    except (OSError, RuntimeError, ValueError) as error:
-        raise WorkspaceError(f"The workspace {given} cannot be reached: {error}.", "Name another folder.") from error
-    if not is_folder:
-        raise WorkspaceError(f"The workspace {given} is not a folder.", "Name the folder that contains it, with -C.")
-    if not os.access(folder, os.R_OK | os.X_OK):
-        raise WorkspaceError(f"The workspace {given} cannot be read.", "Give yourself permission to read and enter it.")
-    return folder
