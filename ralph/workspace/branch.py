@@ -193,7 +193,7 @@ class Branch:
             await git(*words, stdin=stdin, env={"GIT_INDEX_FILE": str(copy)})
             with suppress(_IndexChangedError), ExitStack() as stack:
                 folders = [stack.enter_context(_opened(*place)) for place in self._places]
-                (self._scratch / "locks").write_text(f"{new}\n")
+                (self._scratch / "locks").write_text(f"{new if new != old else ''}\n")
                 await anyio.to_thread.run_sync(self._put_objects, folders[2])
                 if kept:
                     with self._locked(folders[1], kept) as file:
