@@ -98,18 +98,6 @@ def hidden() -> list[str]:
     return options + [part for place in kernel for part in ("--ro-bind", place, place)]
 
 
-def covered() -> Iterator[str]:
-    """Yield the options that cover the present sockets, for a sandbox without views."""
-    places = (*_hidden_places(), Path("/dev"))
-    with suppress(OSError):
-        for line in Path("/proc/net/unix").read_text(encoding="utf-8", errors="surrogateescape").splitlines()[1:]:
-            name = line.split(maxsplit=7)[7] if line.count(" /") else ""
-            if name.startswith("/") and os.path.exists(name):  # noqa: PTH110 - False where we may not enter
-                path = Path(name).resolve()
-                if not any(path.is_relative_to(place) for place in places):
-                    yield from ("--ro-bind", "/dev/null", str(path))
-
-
 def _hidden_places() -> list[Path]:
     """Return the folders that are replaced by empty ones, the outer before the inner."""
     places = {Path(place) for place in (*home_folders(), tempfile.gettempdir(), "/tmp", "/var/tmp", "/run")}  # noqa: S108

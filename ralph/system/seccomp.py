@@ -5,8 +5,10 @@ virtual machine. The program is made from tables, so that no library is needed.
 """
 
 import errno
+import os
 import platform
 import struct
+from functools import cache
 
 _X86_64, _AARCH64 = 0xC000003E, 0xC00000B7
 
@@ -76,6 +78,14 @@ def seccomp_filter(machine: str = "", *, unix: bool = True) -> bytes:
         _allowed(),
     ]
     return b"".join(struct.pack("<HBBI", *step) for step in steps)
+
+
+@cache
+def filter_file() -> str:
+    """Return the path of a file, open as long as this process lives, with the filter that refuses Unix sockets."""
+    file = os.memfd_create("ralph")
+    os.write(file, seccomp_filter(unix=False))
+    return f"/proc/{os.getpid()}/fd/{file}"
 
 
 def _by_argument(number: int, argument: int, cases: list[tuple[int, _Step]], otherwise: _Step) -> list[_Step]:

@@ -33,15 +33,17 @@ Confine = Callable[[Sequence[str], Sequence[Path]], list[str]]
 
 
 def in_sandbox(argv: Sequence[str], writable: Sequence[Path], *, readable: Sequence[Path] = ()) -> list[str]:
-    """Return the command line of git in bubblewrap: without network and home, only `writable` may be written."""
-    from ralph.system.bubblewrap import covered, hidden
+    """Return the command line of git in bubblewrap: without network, sockets and home, it writes `writable` alone."""
+    from ralph.system.bubblewrap import hidden
+    from ralph.system.seccomp import filter_file
 
     seen = [Path(argv[0]), *map(Path, filter(None, [os.environ.get("GIT_EXEC_PATH")])), *readable]
     places = [("--ro-bind-try", str(place), str(place)) for place in seen]
     places += [("--bind-try", str(place), str(place)) for place in writable]
     apart = ("--unshare-all", "--die-with-parent", "--new-session", "--cap-drop", "ALL", "--ro-bind", "/", "/")
-    own = ("--dev", "/dev", "--proc", "/proc", *hidden(), *covered())
-    return [find_program("bwrap") or "bwrap", *apart, *own, *chain.from_iterable(places), "--", *argv]
+    own = ("--dev", "/dev", "--proc", "/proc", *hidden())
+    bwrap = ("/bin/sh", "-c", 'exec "$@" 9<"$0"', filter_file(), find_program("bwrap") or "bwrap", "--seccomp", "9")
+    return [*bwrap, *apart, *own, *chain.from_iterable(places), "--", *argv]
 
 
 IDLE = 3.0

@@ -38,6 +38,7 @@ from ralph.system.sandbox import Confinement, Sandbox
 from ralph.testing import ModelServer, Say, Shell
 from ralph.types.output import Answered
 from ralph.workspace import git_folders
+from ralph.workspace.gate import in_sandbox
 
 pytestmark = [pytest.mark.attack, pytest.mark.timeout(120)]
 
@@ -555,6 +556,14 @@ def test_a_socket_that_appears_later_leads_nowhere(
     print(f"\n{len(reached['boxed'])} sockets in {len(paths)} folders")
     assert set(reached["bare"].values()) == {"reached"}
     assert set(reached["boxed"].values()) <= {"ConnectionRefusedError" if views else "OSError"}
+
+
+async def test_ralphs_own_git_reaches_no_socket(tmp_path: Path) -> None:
+    """Its sandbox shows the machine as it is; so it may open no socket at all, but for pairs."""
+    text = "import socket; socket.socketpair(); print('paired', flush=True); socket.socket(socket.AF_UNIX)"
+    argv = in_sandbox([PYTHON, "-I", "-c", text], [tmp_path], readable=[Path(sys.base_prefix)])
+    done = await run(argv, cwd=tmp_path, timeout=20)
+    assert (done.stdout, "Address family not supported" in done.stderr) == ("paired\n", True), done.stderr
 
 
 WORKING = """
