@@ -48,9 +48,12 @@ _DEEP_KEY = re.compile(
 _M = TypeVar("_M", bound="BaseModel")
 
 
-def read_regular(path: bytes | str | os.PathLike[str], limit: int, *, offset: int = 0) -> bytes:
+def read_regular(
+    path: bytes | str | os.PathLike[str], limit: int, *, offset: int = 0, folder: int | None = None
+) -> bytes:
     """Return at most `limit` bytes of a regular file. Raises `OSError` for a link or a FIFO; never waits."""
-    handle = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
+    flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+    handle = os.open(path, flags, dir_fd=folder)
     try:
         if not stat.S_ISREG(os.fstat(handle).st_mode):
             raise OSError(None, "it is not a regular file")

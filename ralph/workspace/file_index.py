@@ -330,7 +330,7 @@ class FileIndex:
             return None
         marks = dict.fromkeys((*found.gone, *found.left_out), ABSENT)
         try:
-            marks |= {path: self._objects.blob(os.fsencode(self.top) + b"/", path) for path in found.held}
+            marks |= {path: self._objects.blob(os.fsencode(self.top), path) for path in found.held}
             tree = self._objects.tree(before, marks)  # it is not there if the run that it was made in was removed
         except (OSError, ValueError, zlib.error):
             return None
@@ -437,7 +437,8 @@ class FileIndex:
         (self.folder / "workspace").write_bytes(os.fsencode(self._path))
         self._objects = Objects(self.folder, self._algorithm)
         self._hashes = ContentHashes(self.top, self._algorithm)
-        self._left_to_git = bool(_SPECIAL.search(read_regular(self.folder / "config", SMALL)))
+        config = read_regular(self.folder / "config", SMALL)
+        self._left_to_git = os.open not in os.supports_dir_fd or bool(_SPECIAL.search(config))
         if self.repository is not None:
             (self.folder / "within").write_text("".join(self._within))
             if self._keeps and not (self.folder / "index").exists():

@@ -14,7 +14,7 @@ import stat
 import time
 import zlib
 from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple, TypeVar, TypeVarTuple
 
@@ -144,12 +144,18 @@ class Objects:
         Raises:
             ValueError: it is for git to judge, or large.
         """
-        if _GITS_TO_JUDGE.search(_NOT_ASCII.sub(b"", path)) or passes_link(top, path, {b"": False}):
-            raise ValueError("its path may lead elsewhere")
-        mode = os.lstat(top + path).st_mode
-        if stat.S_ISLNK(mode):
-            return f"120000 {self._write(b'blob', os.readlink(top + path))}"  # noqa: PTH115  bytes are no Path
-        content = read_regular(top + path, SMALL + 1)
+        if _GITS_TO_JUDGE.search(_NOT_ASCII.sub(b"", path)):
+            raise ValueError("its name may be another one of .git")
+        *parts, name = path.split(b"/")
+        with ExitStack() as opened:  # an agent may put a link in the place of a folder at any time
+            opened.callback(os.close, folder := os.open(top, os.O_RDONLY | os.O_DIRECTORY))
+            for part in parts:
+                folder = os.open(part, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=folder)
+                opened.callback(os.close, folder)
+            mode = os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode
+            if stat.S_ISLNK(mode):
+                return f"120000 {self._write(b'blob', os.readlink(name, dir_fd=folder))}"
+            content = read_regular(name, SMALL + 1, folder=folder)
         if len(content) > SMALL:
             raise ValueError("it is large")
         return f"{'100755' if mode & stat.S_IXUSR else '100644'} {self._write(b'blob', content)}"

@@ -4,11 +4,12 @@ import os
 import random
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from ralph.testing import Repository
-from ralph.workspace import Workspace, file_index, open_workspace
+from ralph.workspace import Workspace, file_index, open_workspace, scan
 from ralph.workspace.file_index import FileIndex
 
 NAMES = ("a.txt", "b", "b.c", "b0", "d/a", "d/b/c", "d/b.c", "d/é.txt", "e/f/g/h", "-x", "wi th", "q\ttab", "sub/x")
@@ -170,3 +171,26 @@ async def test_a_tree_outlives_the_run_that_it_was_made_in(
     await workspace.forget("run")
     made = await workspace.checkpoint("next", 1, "after", seen=await workspace.snapshot())
     assert own.git("show", f"{made.commit}:src/new/b.txt") == "x"
+
+
+async def test_a_folder_that_becomes_a_link_while_it_is_read_leads_nowhere(
+    repo: Repository, own: Repository, workspace: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "outside").mkdir()
+    (tmp_path / "outside/b.txt").write_text("a secret\n")
+    await workspace.checkpoint("run", 0, "after")
+    repo.write("src/b.txt", "edited\n")
+    seen = await workspace.snapshot()
+    real = scan.read_regular
+
+    def swapped(*args: Any, **more: Any) -> bytes:
+        folder = repo.path / "src"
+        if b"b.txt" in os.fsencode(args[0]) and not folder.is_symlink():
+            folder.rename(tmp_path / "src")
+            folder.symlink_to(tmp_path / "outside")
+        return real(*args, **more)
+
+    monkeypatch.setattr(scan, "read_regular", swapped)
+    made = await workspace.checkpoint("run", 1, "after", seen=seen)
+    assert (repo.path / "src").is_symlink()
+    assert own.git("show", f"{made.commit}:src/b.txt") == "edited"
