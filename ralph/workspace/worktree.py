@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ralph.errors import WorkspaceError
-from ralph.workspace.file_index import FileIndex
+from ralph.workspace.file_index import LISTED, FileIndex
 from ralph.workspace.gate import ANY, GitError, read_list, settings_text
 from ralph.workspace.lock import state_folder
 from ralph.workspace.repository import Repository, find_repository, operation_in_progress, unquote_path
@@ -139,10 +139,22 @@ class Worktree:
         local = {"GIT_ALLOW_PROTOCOL": "file"}  # from Ralph's own repository
         allowed = ("-c", "protocol.file.allow=always", "-c", "fetch.fsckObjects=true")
         await git(*allowed, "fetch", "--quiet", "--no-tags", str(own), f"+{checkpoint}:{ref}", env=local)
-        words = ("commit-tree", "-p", self.branch, "-m", f"Ralph run {self.run_id}", f"{ref}^{{tree}}")
+        index = {"GIT_INDEX_FILE": str(own / "kept.index")}
+        await git("read-tree", f"{ref}^{{tree}}", env=index)
+        await git("update-index", "--index-info", stdin="\n".join(await self._hidden()).encode(), env=index)
+        (tree,) = await git("write-tree", "--missing-ok", env=index)
+        words = ("commit-tree", "-p", self.branch, "-m", f"Ralph run {self.run_id}", tree)
         (kept,) = await git(*words, env=_OURS)  # the user may have no name for commits
         await git("update-ref", ref, kept)
         return kept
+
+    async def _hidden(self) -> list[str]:
+        """Return the entries of the index for files that a sparse checkout leaves out."""
+        lines = await self._inside().git("ls-files", "-t", "--stage", max_output=LISTED)
+        return [line[2:] for line in lines if line.startswith("S ") and not self._exists(line.partition("\t")[2])]
+
+    def _exists(self, quoted: str) -> bool:
+        return os.path.lexists(self.top / os.fsdecode(unquote_path(quoted)))
 
     async def _remove(self, said: str) -> str:
         git = self.repository.users_git
@@ -165,9 +177,13 @@ class Worktree:
 
     async def _uncommitted(self) -> list[str]:
         """Return git's list of uncommitted changes."""
+        return await self._inside().users_git(*_STATUS, "--untracked-files=all")
+
+    def _inside(self) -> Repository:
+        """Return the repository as it is seen from the worktree. Raises `GitError`."""
         if (found := find_repository(self.top, state_dir=self.repository.state_dir, confined=self.confined)) is None:
             raise GitError("it is no longer a worktree")
-        return await found[0].users_git(*_STATUS, "--untracked-files=all")
+        return found[0]
 
 
 _OURS = {

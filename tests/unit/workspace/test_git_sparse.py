@@ -68,3 +68,15 @@ async def test_a_worktree_of_ralphs_is_as_sparse(sparse: Repository, tmp_path: P
     assert committed.commit, committed.message
     assert "is merged into" in await made.merge(completed=True)
     assert (sparse.git("status", "--porcelain"), files(sparse.path)) == ("", [".git", "a.txt", "new.txt", "src/b.txt"])
+
+
+async def test_discarded_work_deletes_nothing_that_was_not_there(sparse: Repository, tmp_path: Path) -> None:
+    made = await make_worktree(sparse.path, "run-1", state_dir=tmp_path / "state")
+    top = Repository(made.top)
+    top.write("new.txt", "new\n")
+    top.write("large/l.txt", "made in spite of that\n")
+    kept = await held(open_workspace(made.path, state_dir=tmp_path / "state"))
+    said = await made.discard(kept)
+    assert "brings it back" in said, said
+    commit = sparse.git("for-each-ref", "--format=%(objectname)", "refs/ralph")
+    assert sparse.git("diff-tree", "-r", "--name-only", "HEAD", commit).split() == ["large/l.txt", "new.txt"]
