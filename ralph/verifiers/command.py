@@ -180,25 +180,19 @@ _DURATION = re.compile(
 )
 _SPECIAL = re.compile(r'["$`!\\\n]')
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=")
-_OPERATORS = ("&&", "||", "$(", ">>", "<<", "|", "&", ";", ">", "<", "`", "\n")
+_PARTS = re.compile(
+    r"""\\. | '[^']*(?:'|\Z) | "(?P<quoted>(?:\\.|[^"\\])*)"? | (?P<bare>&&|\|\||\$\(|>>|<<|[|&;><`\n])""",
+    re.DOTALL | re.VERBOSE,
+)
+_EXPANSION = re.compile(r"\$\(|`")
 
 
 def _operator(text: str) -> str:
     """Return the first shell operator in a text outside quotes, or an expansion in double quotes."""
-    quote = ""
-    position = 0
-    while position < len(text):
-        character = text[position]
-        if character == "\\" and quote != "'":
-            position += 2
-            continue
-        if character in {"'", '"'} and quote in {"", character}:
-            quote = "" if quote else character
-        elif quote != "'":
-            found = next((each for each in _OPERATORS if text.startswith(each, position)), "")
-            if found and (not quote or found in {"$(", "`"}):
-                return found
-        position += 1
+    for part in _PARTS.finditer(text):
+        expansion = _EXPANSION.search(re.sub(r"\\.", " ", part["quoted"] or ""))
+        if part["bare"] or expansion:
+            return part["bare"] or (expansion[0] if expansion else "")
     return ""
 
 
