@@ -14,7 +14,7 @@ from io import TextIOWrapper
 from typing import TYPE_CHECKING, Any, NoReturn, TextIO, cast
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Coroutine
     from sys import UnraisableHookArgs
 
 __all__ = ["main"]
@@ -98,7 +98,12 @@ def _raise_again(usual: "Callable[[UnraisableHookArgs], object]", ignored: "Unra
     number = _number(error)
     if number != signal.SIGINT:
         signal.signal(number, _terminate)
-    Timer(0.01, os.kill, (os.getpid(), number)).start()
+
+    def again() -> None:
+        if signal.getsignal(number) != signal.SIG_DFL:  # else it was raised elsewhere, too: the program is ending
+            os.kill(os.getpid(), number)
+
+    Timer(0.01, again).start()
 
 
 def _number(error: KeyboardInterrupt) -> int:
@@ -130,6 +135,7 @@ def _reported(arguments: list[str]) -> tuple[int, str]:
     except (BrokenPipeError, SystemExit) as error:
         if isinstance(error, SystemExit) and not isinstance(error.__context__, BrokenPipeError):  # as of rich
             code = error.code if isinstance(error.code, int) else int(error.code is not None)
+            sys.stderr.write(f"{error.code}\n" if isinstance(error.code, str) else "")
             return code, f"a plug-in has ended the program with exit code {code}"
         _discard_output()  # the reader, such as `| head`, has read enough
         return 0, ""
@@ -142,6 +148,8 @@ def _reported(arguments: list[str]) -> tuple[int, str]:
 
 def _call(arguments: list[str]) -> int:
     """Find the command and call it. Raises `UsageError` for what typer complains about."""
+    from inspect import iscoroutine
+
     import typer
 
     from ralph.cli.commands import command
@@ -149,7 +157,8 @@ def _call(arguments: list[str]) -> int:
 
     try:
         with command().make_context("ralph", list(arguments)) as context:
-            return context.command.invoke(context) or 0
+            ended = context.command.invoke(context)
+            return (_run(ended) if iscoroutine(ended) else ended) or 0
     except typer.Exit as end:
         return end.exit_code
     except typer.Abort as error:  # typer puts it in place of a signal that interrupts a question
@@ -160,6 +169,15 @@ def _call(arguments: list[str]) -> int:
         if message := usage_message(error):
             raise UsageError(message) from None
         return UsageError.exit_code  # typer has shown the help instead
+
+
+def _run(command: "Coroutine[Any, Any, int | None]") -> int | None:
+    import anyio
+
+    async def whole() -> int | None:
+        return await command
+
+    return anyio.run(whole)
 
 
 def _discard_output() -> None:

@@ -1,9 +1,7 @@
 """The table of commands, and the group that imports a command's module when it is called."""
 
 from collections.abc import Mapping
-from functools import partial, wraps
 from importlib import import_module
-from inspect import iscoroutinefunction
 from typing import Annotated, Any
 
 import typer
@@ -125,27 +123,11 @@ def _docstring(path: str, name: str) -> str:
 def _built_in(path: str) -> typer.Typer:
     module, _, name = path.partition(":")
     found = getattr(import_module(f"ralph.cli.{module}"), name)
-    if not isinstance(found, typer.Typer):
-        app = typer.Typer(add_completion=False)
-        app.command()(found)
-        found = app
-    for each in found.registered_commands:
-        each.callback = _synchronous(each.callback)
-    return found
-
-
-def _synchronous(function: Any) -> Any:
-    """Return a function that runs a coroutine function; any other function is returned as it is."""
-    if not iscoroutinefunction(function):
-        return function
-
-    @wraps(function)
-    def call(**arguments: Any) -> Any:
-        import anyio
-
-        return anyio.run(partial(function, **arguments))
-
-    return call
+    if isinstance(found, typer.Typer):
+        return found
+    app = typer.Typer(add_completion=False)
+    app.command()(found)
+    return app
 
 
 def _hide_types_of_flags(found: Any, context: Any) -> None:

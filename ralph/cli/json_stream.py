@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Sequence
-from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -52,14 +51,15 @@ def _asks_for_json(arguments: Sequence[str]) -> bool:
     """Return whether a command shows a run as JSON: by its arguments, the environment, or files that can be read."""
     if not _COMMANDS.intersection(arguments[:1]):
         return False
-    words = [word for argument in arguments for word in argument.split("=", 1)]
-    named = [value for flag, value in pairwise(words) if flag == "--display"] or [os.environ.get("RALPH_DISPLAY")]
-    if named[-1] is not None:
-        return named[-1] == "json"
+    from ralph.cli.lookup import option_value
+
+    named = option_value(arguments, "--display") or os.environ.get("RALPH_DISPLAY")
+    if named is not None:
+        return named == "json"
     from ralph.settings.sources import own_sources, toml_source, user_file
 
     try:
-        folder = Path(next((value for flag, value in pairwise(words) if flag in {"-C", "--directory"}), "."))
+        folder = Path(option_value(arguments, "--directory", "-C") or ".")
         found = [*own_sources(folder), toml_source(user_file().resolve())]
         return [source.values["display"] for source in found if source and "display" in source.values][-1:] == ["json"]
     except (RalphError, OSError):

@@ -7,7 +7,7 @@ import socket
 import sys
 from collections.abc import AsyncGenerator, Iterable, Sequence
 from contextlib import asynccontextmanager
-from itertools import zip_longest
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -46,13 +46,7 @@ def configured_store(name: str | None, folder: Path) -> str | None:
 
 def given_store(arguments: Sequence[str]) -> str | None:
     """Return the store that the program's arguments name, by `--store` or by the settings of the folder after `-C`."""
-    store = folder = None
-    for word, following in zip_longest(arguments, arguments[1:]):
-        option, equals, value = word.partition("=")
-        if option == "--store":
-            store = value if equals else following
-        elif option in {"--directory", "-C"}:
-            folder = value if equals else following
+    store, folder = option_value(arguments, "--store"), option_value(arguments, "--directory", "-C")
     if store is not None or folder is None:
         return store
     from ralph.settings import workspace_folder
@@ -61,6 +55,12 @@ def given_store(arguments: Sequence[str]) -> str | None:
         return configured_store(None, workspace_folder(Path(folder)))
     except RalphError:  # it is being reported already
         return None
+
+
+def option_value(arguments: Sequence[str], *names: str) -> str | None:
+    """Return the last value of an option among the program's arguments; None if it is not given."""
+    words = [word for each in arguments for word in (each.split("=", 1) if each.startswith("--") else [each])]
+    return next((value for name, value in reversed([*pairwise(words)]) if name in names), None)
 
 
 def store_option(store: str | None) -> str:

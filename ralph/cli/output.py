@@ -5,6 +5,7 @@ import sys
 from collections.abc import AsyncIterable, Iterable, Mapping, Sequence
 from contextlib import redirect_stdout
 from datetime import datetime
+from select import select
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 import typer
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 _GAP = "  "
+_LOOK = 0.1
+"""Seconds."""
 _LEAST_FOLDED = 24
 """The least number of columns in which a folded text is readable."""
 
@@ -32,9 +35,12 @@ def binary_output() -> BinaryIO:
 
 
 def confirmed(question: str) -> bool:
-    """Ask the user, all on standard error: standard output is for programs."""
+    """Ask the user at the terminal, all on standard error: standard output is for programs."""
+    typer.echo(f"{question} [y/N]: ", nl=False, err=True)
+    while sys.platform != "win32" and not select([0], [], [], _LOOK)[0]:
+        continue  # a signal just before a read is noticed only after it
     with redirect_stdout(sys.stderr):  # typer prints a space there
-        return typer.confirm(question)
+        return typer.confirm("", prompt_suffix="", show_default=False)
 
 
 def print_json(value: Any) -> None:

@@ -38,17 +38,13 @@ def with_settings(
             flags = {flag: given.pop(option.name) for flag, option in options.items()}
             return command(flags=flags, **given)
 
-        async def awaited(**given: Any) -> Any:
-            return await called(**given)
-
         parameters: list[inspect.Parameter] = []
         for each in inspect.signature(command).parameters.values():
             parameters += options.values() if each.name == "flags" else [each]
-        found = awaited if inspect.iscoroutinefunction(command) else called
-        found.__name__, found.__doc__ = command.__name__, command.__doc__
-        found.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-        found.__annotations__ = {each.name: each.annotation for each in parameters}
-        return found
+        called.__name__, called.__doc__ = command.__name__, command.__doc__
+        called.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+        called.__annotations__ = {each.name: each.annotation for each in parameters}
+        return called
 
     return decorate
 

@@ -78,7 +78,7 @@ class Started:
             stderr=other,
             text=True,
         )
-        self.display = display
+        self.display, self.began = display, time.monotonic()
         if terminal:
             os.close(other)
 
@@ -87,7 +87,7 @@ class Started:
         with suppress(OSError):
             status = Path(f"/proc/{self.process.pid}/status").read_text()
             caught = next(line for line in status.splitlines() if line.startswith("SigCgt"))
-            return bool(int(caught.split()[1], 16) >> signal.SIGTERM - 1 & 1)
+            return bool(int(caught.split()[1], 16) >> signal.SIGHUP - 1 & 1)
         return False
 
     def ended_by(self, number: signal.Signals) -> Counter[str]:
@@ -114,8 +114,8 @@ class Started:
             found["killed"] += code == -number and not whole
         else:
             found["killed"] += code == -number and "Completed" not in out
-        if found["traceback"] or found["wrong exit code"]:
-            print(code, number, err, out)
+        if any(found[fault] for fault in FAULTS):
+            print(f"{number.name} on {self.display}: {code}, after {sent - self.began:.2f} s\n{err}\n{out}")
         return found
 
 
