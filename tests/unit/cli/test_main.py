@@ -191,3 +191,26 @@ def test_an_interrupt_ends_with_130(ralph: Callable[..., Any], monkeypatch: pyte
     monkeypatch.setattr(runs_command, "_runs", interrupted)
     ended = ralph("runs")
     assert (ended.code, ended.err) == (130, "")
+
+
+_IGNORED = """
+import time
+import ralph.cli
+
+class Held:
+    def __del__(self):
+        raise KeyboardInterrupt
+
+def work(_):
+    Held()
+    time.sleep(20)
+    return 0
+
+ralph.cli._call = work
+ralph.cli.main()
+"""
+
+
+def test_a_signal_that_came_where_python_ignores_it_is_not_lost() -> None:
+    ended = subprocess.run([sys.executable, "-c", _IGNORED], capture_output=True, timeout=20, check=False)
+    assert (ended.returncode, ended.stderr) == (130, b"")
