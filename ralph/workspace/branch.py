@@ -155,8 +155,8 @@ class Branch:
             moved = self._repository.tip()[1] == commit
             for inode, when, name in (note.split(" ", 2) for note in notes):
                 lock = Path(name)
-                found = lock.lstat()
-                if found.st_ino == int(inode) and abs(found.st_mtime_ns - int(when)) < _SAME:
+                found = lock.lstat() if os.path.lexists(lock) else None  # it is in place
+                if found and found.st_ino == int(inode) and abs(found.st_mtime_ns - int(when)) < _SAME:
                     lock.replace(lock.with_suffix("")) if moved and lock.name == "index.lock" else lock.unlink()
         shutil.rmtree(self._scratch, ignore_errors=True)
 

@@ -227,7 +227,11 @@ elif sys.argv[4] == "before":
     os.fsync = killed
 else:
     branch._append = killed
-anyio.run(open_workspace(sys.argv[1], state_dir=sys.argv[2]).commit, sys.argv[3], "x")
+workspace = open_workspace(sys.argv[1], state_dir=sys.argv[2])
+if sys.argv[4] == "rollback":
+    os.fsync = killed
+    anyio.run(workspace.reset_branch, "run-1", sys.argv[3])
+anyio.run(workspace.commit, sys.argv[3], "x")
 """
 
 
@@ -262,6 +266,21 @@ async def test_the_locks_of_a_killed_ralph_are_removed_and_no_others(
     assert repo.git("fsck", "--strict", "--no-dangling") == ""
     repo.git("gc", "--quiet", "--prune=now")
     assert not [*(repo.path / ".git").rglob("tmp_*")]
+
+
+async def test_the_locks_of_a_killed_rollback_are_removed(
+    repo: Repository, workspace: Workspace, tmp_path: Path
+) -> None:
+    since, state = await held(workspace), str(tmp_path / "state")
+    repo.write("a.txt", "committed\n")
+    head = repo.commit()
+    await anyio.run_process([sys.executable, "-c", KILLED, str(repo.path), state, since, "rollback"], check=False)
+    assert (repo.path / ".git/index.lock").exists()
+    workspace.acquire("run-1")
+    assert not [*(repo.path / ".git").rglob("*.lock")]
+    assert (repo.git("rev-parse", "HEAD"), repo.git("status", "--porcelain")) == (head, "")
+    assert await workspace.reset_branch("run-1", since) == head
+    workspace.release()
 
 
 async def test_a_hook_that_refuses_is_told_and_the_index_is_as_it_was(repo: Repository, hooked: Workspace) -> None:
