@@ -8,16 +8,18 @@ judges anew, such as a review, confirmed it.
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from ralph.types.output import IGNORED
-
 if TYPE_CHECKING:
     from ralph.types.verification import PriorChecks, Verdict, Verification
 
-__all__ = ["Backing", "backing", "grade", "named", "some", "way_back"]
+__all__ = ["IGNORED", "Backing", "backing", "grade", "named", "some", "way_back"]
 
 _FILES = 3
 _SAID = 300
 """Characters of an undecided verifier's reason."""
+
+
+IGNORED = "(ignored by git)"
+"""The words after the name of a removed file that git ignores: no checkpoint has it."""
 
 
 class Backing(NamedTuple):

@@ -240,10 +240,6 @@ def busy(calls: int, denials: int) -> bool:
     return calls > 2 * denials and calls - denials >= _BUSY
 
 
-IGNORED = "(ignored by git)"
-"""The words after the name of a removed file that git ignores: no checkpoint has it."""
-
-
 class Changes(BaseModel, frozen=True, defer_build=True):
     """The effect of an iteration on the workspace.
 
@@ -256,8 +252,8 @@ class Changes(BaseModel, frozen=True, defer_build=True):
         problem: why the workspace could not be read, if it could not.
         lost: what the iteration removed of the user's from before the run: `.git`; `HEAD`, branches, tags and stashes
             that are gone, or whose commit is, by their full names; files with uncommitted work that are gone, or are
-            again as they were committed; ignored files and folders that are gone, followed by `IGNORED`; at most 200
-            of each.
+            again as they were committed; ignored files and folders that are gone, with `(ignored by git)` at their end;
+            at most 200 of each.
     """
 
     fingerprint: str | None = None

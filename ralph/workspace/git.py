@@ -10,10 +10,11 @@ from pathlib import Path
 from time import monotonic
 from typing import Literal, NamedTuple
 
+from ralph.decision.backing import IGNORED
 from ralph.errors import WorkspaceError
 from ralph.system.patterns import path_matcher
 from ralph.types import evolve
-from ralph.types.output import IGNORED, Changes, Checkpoint
+from ralph.types.output import Changes, Checkpoint
 from ralph.workspace.base import CommitResult, PlainWorkspace, Snapshot, fingerprint, summarize
 from ralph.workspace.branch import Branch
 from ralph.workspace.checkpoints import Checkpoints
