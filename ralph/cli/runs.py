@@ -10,7 +10,6 @@ from ralph.cli.lookup import configured_store, is_alive, opened_store, require_m
 from ralph.cli.options import AsJson, StoreName, Yes
 from ralph.cli.output import print_json, print_paragraph, print_table, when
 from ralph.cli.worktree import report_remaining_worktree
-from ralph.decision.backing import grade
 from ralph.errors import RunOwnedError, UsageError
 from ralph.system.text import duration, one_line
 
@@ -94,6 +93,8 @@ def _as_json(run: "RunRecord") -> dict[str, Any]:
 
 
 def _print(found: "Sequence[tuple[RunRecord | ListedRun, str]]") -> None:
+    from ralph.decision.backing import grade
+
     rows: list[tuple[str, ...]] = []
     for run, state in found:
         graded = grade(verified=run.verified, already_green=run.already_green)
