@@ -121,7 +121,12 @@ def views(folders: Iterable[Path], opened: Iterable[Path]) -> dict[str, Any]:
         if Path(stage).is_dir()
         and not any(place.is_relative_to(stage) or Path(stage).is_relative_to(place) for place in real)
     )
-    return {"stage": next(free, ""), "folders": ["/", *map(str, folders)], "hidden": places}
+    return {
+        "stage": next(free, ""),
+        "folders": ["/", *map(str, folders)],
+        "hidden": places,
+        "opened": [*map(str, real)],
+    }
 
 
 def surroundings(workspace: Path, folders: Sequence[Path]) -> Iterator[Path]:

@@ -181,10 +181,10 @@ def _listener(address: str, port: int) -> socket.socket:
     return socket.create_server((address, port), family=family, backlog=_MOST)
 
 
-def _views(stage: str, folders: Sequence[str], hidden: Collection[str]) -> dict[str, str]:
+def _views(stage: str, folders: Sequence[str], hidden: Collection[str], opened: Sequence[str]) -> dict[str, str]:
     """Mount a view of each folder below `stage`; return their places by name, or nothing if the kernel refuses.
 
-    The hidden folders are empty in a view of a folder around them.
+    The hidden folders are empty in a view of a folder around them. What is opened as it is must be there, to mount it.
     """
     lines = Path("/proc/self/mountinfo").read_bytes().decode(errors="surrogateescape").splitlines()
     mounts = [re.sub(r"\\([0-7]{3})", lambda code: chr(int(code[1], 8)), line.split()[4]) for line in lines]
@@ -197,15 +197,22 @@ def _views(stage: str, folders: Sequence[str], hidden: Collection[str]) -> dict[
         Path(stage, "empty").mkdir()
         for folder, place in places.items():
             source = os.path.realpath(folder)
-            _show(source, place, option, above, {*hidden} - {source})
+            _show(source, place, option, above=above, hidden={*hidden} - {source}, opened=opened)
     except OSError:
         _LIBC.umount2(os.fsencode(stage), _DETACH)
         return {}
     return {f"{VIEW}{folder}": place for folder, place in places.items()}
 
 
-def _show(source: str, place: str, option: str, above: Collection[str], hidden: Collection[str]) -> None:
-    """Mount an overlay of a folder; put one with mounts below it together from its parts, as the kernel wants it."""
+def _show(
+    source: str, place: str, option: str, *, above: Collection[str], hidden: Collection[str], opened: Sequence[str]
+) -> None:
+    """Mount an overlay of a folder; put one with mounts below it together from its parts, as the kernel wants it.
+
+    Raises:
+        OSError: it cannot be shown, although it is not just another file system, or something below it is opened.
+    """
+    around = any(name.startswith(f"{source}/") or name == source for name in opened)
     if Path(source).is_symlink():
         Path(place).symlink_to(os.readlink(source))  # noqa: PTH115
     elif Path(source).is_file():
@@ -216,13 +223,14 @@ def _show(source: str, place: str, option: str, above: Collection[str], hidden: 
         if source == "/sys":
             _mount(source, place, "", _BIND | _RECURSIVE)
         elif source in above and source not in hidden:
-            for name in os.listdir(source) if os.access(source, os.R_OK | os.X_OK) else ():  # noqa: PTH208
-                _show(os.path.join(source, name), f"{place}/{name}", option, above, hidden)  # noqa: PTH118
+            for name in os.listdir(source) if around or os.access(source, os.R_OK | os.X_OK) else ():  # noqa: PTH208
+                inner = os.path.join(source, name)  # noqa: PTH118
+                _show(inner, f"{place}/{name}", option, above=above, hidden=hidden, opened=opened)
         elif source not in hidden:
             try:
                 _mount("overlay", place, "overlay", _READ_ONLY, option + re.sub(r"([\\:,])", r"\\\1", source))
             except OSError:
-                if os.access(source, os.R_OK) and not Path(source).is_mount():
+                if around or (os.access(source, os.R_OK) and not Path(source).is_mount()):
                     raise
 
 

@@ -6,6 +6,7 @@ import socket
 import struct
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -224,3 +225,41 @@ def test_the_kernel_takes_a_cgroup_of_version_2_and_removes_what_is_left() -> No
     finally:
         for folder in (*top.glob("*/"), top):
             folder.rmdir()
+
+
+@pytest.mark.parametrize("opened", ["", "usb/work", "usb"])
+def test_a_file_system_of_which_there_is_no_view_is_left_out_unless_something_in_it_is_opened(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, opened: str
+) -> None:
+    """As one for Windows is, on a stick: what is opened could not be mounted in an empty folder."""
+    machine, place = tmp_path / "machine", tmp_path / "place"
+    for name in ("usb/work", "usr", "disk", "secret"):
+        (machine / name).mkdir(parents=True)
+    mounted: list[str] = []
+
+    def mount(source: str, at: str, kind: str, *_: object) -> None:
+        mounted.append(str(Path(at).relative_to(place)))
+        if at.endswith("usb"):
+            raise OSError(errno.EINVAL, "its names are not compared as bytes")
+
+    def is_mount(path: Path) -> bool:
+        return path.name == "usb"
+
+    monkeypatch.setattr(launch, "_mount", mount)
+    monkeypatch.setattr(Path, "is_mount", is_mount)
+    show = partial(
+        launch._show,
+        str(machine),
+        str(place),
+        "lowerdir=:",
+        above={str(machine)},
+        hidden={str(machine / "secret")},
+        opened=[str(machine / opened)] if opened else [],
+    )
+    if opened:
+        with pytest.raises(OSError, match="not compared"):
+            show()
+    else:
+        show()
+        assert sorted(mounted) == ["disk", "usb", "usr"]
+        assert {path.name for path in place.iterdir()} == {"disk", "usb", "usr", "secret"}
