@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import typer
 
@@ -22,6 +21,7 @@ def show(*, directory: Folder = Path(), as_json: AsJson = False) -> None:
     import json
 
     from ralph.cli.output import console, print_json, print_table
+    from ralph.cli.settings import value_in
     from ralph.loop.assembly import frozen_settings, redactor_for
     from ralph.plugins.loading import load_plugins
     from ralph.settings import (
@@ -42,7 +42,7 @@ def show(*, directory: Folder = Path(), as_json: AsJson = False) -> None:
     plugins = load_plugins(found, folder)
     values = frozen_settings(found.settings, redactor_for(found.settings, plugins), plugins)
     keys = [each.key for each in settings_in(Settings) if each.section is None]
-    rows = [(key, _value(values, key), _origin(key, found.origins)) for key in keys]
+    rows = [(key, value_in(values, key), _origin(key, found.origins)) for key in keys]
     own = own_sources(folder)
     untrusted = [source.name for source in own if not is_trusted(source)]
     asked = {source.name: untrusted_keys(source) for source in own}
@@ -71,12 +71,6 @@ def show(*, directory: Folder = Path(), as_json: AsJson = False) -> None:
     for name in untrusted:
         console().print(f"\n{name} needs your consent before a run uses it: give it with --trust.")
     console().print(f"\nYour own settings for all folders: {user_file()}")
-
-
-def _value(values: Mapping[str, Any], key: str) -> Any:
-    for part in key.split("."):
-        values = values[part]
-    return values
 
 
 def _origin(key: str, origins: Mapping[str, str]) -> str:

@@ -130,7 +130,6 @@ async def find_run(store: "Store", name: str, folder: Path | None = None, *, any
     """Return a run of a store.
 
     Args:
-        store: the store.
         name: its id, the beginning of it, or "last" for the newest of the folder.
         folder: the folder that is meant; None for the current one.
         any_folder: "last" is the newest run of all folders.

@@ -102,12 +102,7 @@ def warn(text: str) -> None:
 
 
 def _print_replays(runs: Sequence[Sequence[Replayed]], overrides: str) -> None:
-    """Print the results of runs.
-
-    Args:
-        runs: the results of each; a second one is that without the overrides.
-        overrides: as they were given; empty without any.
-    """
+    """Print the results of runs; a second one of a run is that without the overrides."""
     out = console()
     if not runs:
         out.print("There is no pass to replay.")

@@ -150,9 +150,8 @@ def _continue(
     settings = found.settings
     plugins = load_plugins(found, Path(run.origin or folder), off=no_plugins, ask=ask_at_terminal)
     shown = display_for(settings, plugins, look_up=look_up(settings.store))
-    limits = "limits."
     given = [FLAGS[flag].key for flag, value in flags.items() if value]
-    anew = [key.removeprefix(limits) for key in given if key.startswith(limits)]
+    anew = [key.removeprefix("limits.") for key in given if key.startswith("limits.")]
     record = run_shown(
         shown,
         settings,

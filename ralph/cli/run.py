@@ -125,11 +125,9 @@ def _run_in(
     origin: dict[str, Any] = {"origin": made.origin, "onto": made.onto} if made else {}
     run_id = made.run_id if made else None
     wide = force or made is not None
-
-    def work(runner: "Runner") -> "Awaitable[RunRecord]":
-        return runner.run(task, run_id=run_id)
-
-    return run_shown(shown, settings, folder, work, wide=wide, plugins=plugins, **origin)
+    return run_shown(
+        shown, settings, folder, lambda runner: runner.run(task, run_id=run_id), wide=wide, plugins=plugins, **origin
+    )
 
 
 def run_shown(
@@ -147,9 +145,6 @@ def run_shown(
     An endpoint that does not answer and a sandbox that does not work are errors before anything is written.
 
     Args:
-        shown: the display.
-        settings: the settings in force.
-        folder: the workspace.
         work: starts or resumes the run.
         wide: the folder may be a home folder, the disk, or very large.
         hooks: observers in addition to the display.

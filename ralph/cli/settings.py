@@ -81,13 +81,16 @@ def ask_at_terminal(source: "Source", keys: tuple[str, ...]) -> bool:
         return confirmed("Have you read it, and may it run, now and until it changes?")
     typer.echo(f"{source.name} comes with the workspace, and some of its settings need your consent:", err=True)
     for key in keys:
-        typer.echo(f"  {key} = {printable(json.dumps(_value(source, key), ensure_ascii=False), 500)}", err=True)
+        typer.echo(
+            f"  {key} = {printable(json.dumps(value_in(source.values, key), ensure_ascii=False), 500)}", err=True
+        )
     typer.echo(f"Why: {printable('; '.join(reasons_for(source, keys)), 2_000)}.", err=True)
     return confirmed("Use these settings, now and until they change?")
 
 
-def _value(source: "Source", key: str) -> object:
-    value: Any = source.values
+def value_in(values: Mapping[str, Any], key: str) -> Any:
+    """Return the value with a full key in a table of tables; None if there is none."""
+    value: Any = values
     for part in key.split("."):
         value = cast("dict[str, Any]", value).get(part) if isinstance(value, dict) else None
     return value

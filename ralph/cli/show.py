@@ -106,14 +106,8 @@ def _print_end(out: "Console", run: "RunRecord", last: "IterationRecord | None",
     from ralph.watch.summary import print_summary
 
     if run.state == "finished":
-        print_summary(
-            out,
-            run,
-            decision=last.decision if last else None,
-            outcome=last.outcome if last else None,
-            endpoint=bool(run.settings.get("executor", {}).get("base_url")),
-            store=store,
-        )
+        endpoint = bool(run.settings.get("executor", {}).get("base_url"))
+        print_summary(out, run, last, endpoint=endpoint, store=store)
         return
     state = run_state(run)
     what = {"crashed": f"Its process is gone. `ralph resume{store} {run.id}` continues it.", "paused": "It waits."}

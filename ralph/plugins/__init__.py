@@ -19,36 +19,21 @@ wrong type, is recorded as that plug-in's problem, and everything else continues
 
 from typing import TYPE_CHECKING
 
-from ralph._lazy import lazy_exports
+from ralph import _lazy
 
 if TYPE_CHECKING:
-    from ralph.plugins.providers import (
-        BuildContext,
-        Command,
-        CommandContext,
-        PromptContext,
-        PromptPart,
-        Provider,
-        executor_hooks,
-    )
-    from ralph.plugins.registry import Plugins
-    from ralph.plugins.spec import API_VERSION, hookimpl
-    from ralph.verifiers.base import VerifierContext, VerifierProvider
+    from ralph._lazy import lazy_exports as lazy_exports
+    from ralph.plugins.providers import BuildContext as BuildContext
+    from ralph.plugins.providers import Command as Command
+    from ralph.plugins.providers import CommandContext as CommandContext
+    from ralph.plugins.providers import PromptContext as PromptContext
+    from ralph.plugins.providers import PromptPart as PromptPart
+    from ralph.plugins.providers import Provider as Provider
+    from ralph.plugins.providers import executor_hooks as executor_hooks
+    from ralph.plugins.registry import Plugins as Plugins
+    from ralph.plugins.spec import API_VERSION as API_VERSION
+    from ralph.plugins.spec import hookimpl as hookimpl
+    from ralph.verifiers.base import VerifierContext as VerifierContext
+    from ralph.verifiers.base import VerifierProvider as VerifierProvider
 
-__all__ = [
-    "API_VERSION",
-    "BuildContext",
-    "Command",
-    "CommandContext",
-    "Plugins",
-    "PromptContext",
-    "PromptPart",
-    "Provider",
-    "VerifierContext",
-    "VerifierProvider",
-    "executor_hooks",
-    "hookimpl",
-    "lazy_exports",
-]
-
-__getattr__, __dir__ = lazy_exports(__name__)
+__getattr__, __dir__ = _lazy.lazy_exports(__name__)

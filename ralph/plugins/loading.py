@@ -34,8 +34,6 @@ def load_plugins(
     """Return the plug-ins of a workspace under some settings.
 
     Args:
-        found: the settings in force.
-        folder: the workspace.
         off: use only Ralph's own parts, as with `RALPH_PLUGINS=off`.
         trust: as in `ralph.settings.require_trust`, for the workspace's own file. Without consent the file is left
             out, with a problem that says so.

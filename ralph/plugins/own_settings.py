@@ -2,13 +2,14 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
+
+from pydantic import BaseModel, SecretStr, ValidationError
 
 from ralph.errors import SettingError, nearest
 from ralph.plugins.discovery import LOCAL, Plugin, failure
-
-if TYPE_CHECKING:
-    from pydantic import BaseModel
+from ralph.settings import require_numbers, setting_error
+from ralph.system.secrets import is_secret_name
 
 MASKED = "**********"
 """The text in place of a secret where settings are stored and shown."""
@@ -31,8 +32,7 @@ class Tables:
         for name in self.values:
             if name not in known:
                 remedy = nearest(name, known - {LOCAL}) or "`ralph plugins` lists those that are installed."
-                key = f"plugins.{name}"[:200]
-                raise SettingError(key, self._origin(name), "no plug-in of that name is installed.", remedy)
+                raise self._error(name, "no plug-in of that name is installed.", remedy)
 
     def apply(self, plugin: Plugin, model: object) -> None:
         """Read a plug-in's own settings from its table.
@@ -40,10 +40,6 @@ class Tables:
         Raises:
             SettingError: a value is not valid.
         """
-        from pydantic import BaseModel, ValidationError
-
-        from ralph.settings import require_numbers, setting_error
-
         if not isinstance(model, type) or not issubclass(model, BaseModel):
             plugin.problems.append("ralph_settings returned something that is not a pydantic model.")
             return
@@ -63,40 +59,31 @@ class Tables:
     def refuse(self, plugin: Plugin) -> None:
         """Raise `SettingError` if something is set for a plug-in that has no settings."""
         for key in self.values.get(plugin.name, {}):
-            raise SettingError(
-                f"plugins.{plugin.name}.{key}"[:200],
-                self._origin(plugin.name),
-                "the plug-in has no settings.",
-                "Take it out.",
-            )
+            raise self._error(f"{plugin.name}.{key}", "the plug-in has no settings.", "Take it out.")
 
-    def _refuse_strangers(self, plugin: Plugin, model: "type[BaseModel]") -> None:
+    def _refuse_strangers(self, plugin: Plugin, model: type[BaseModel]) -> None:
         """Refuse keys that a model would ignore: a setting without effect is worse than none."""
         if model.model_config.get("extra") is not None:
             return
         names = {*model.model_fields, *(str(each.alias) for each in model.model_fields.values() if each.alias)}
         for key in self.values.get(plugin.name, {}):
             if key not in names:
-                full = f"plugins.{plugin.name}.{key}"[:200]
-                raise SettingError(full, self._origin(plugin.name), "there is no such setting.", nearest(key, names))
+                raise self._error(f"{plugin.name}.{key}", "there is no such setting.", nearest(key, names))
 
-    def _origin(self, name: str) -> str:
-        prefix = f"plugins.{name}"
-        return next((source for key, source in self.origins.items() if key.startswith(prefix)), "the settings")
+    def _error(self, key: str, problem: str, remedy: str) -> SettingError:
+        prefix = f"plugins.{key.partition('.')[0]}"
+        origin = next((source for name, source in self.origins.items() if name.startswith(prefix)), "the settings")
+        return SettingError(f"plugins.{key}"[:200], origin, problem, remedy)
 
 
-def shown_table(table: Mapping[str, Any], own: "BaseModel | None") -> dict[str, Any]:
+def shown_table(table: Mapping[str, Any], own: BaseModel | None) -> dict[str, Any]:
     """Return a plug-in's table as it is stored and shown; without its model, names decide what is secret."""
-    from ralph.system.secrets import is_secret_name
-
     read = own.model_dump(mode="json", by_alias=True) if own is not None else {}
     return {key: MASKED if is_secret_name(key) else read.get(key, value) for key, value in table.items()}
 
 
 def secrets_in(value: object) -> Iterator[str]:
     """Yield the secrets that are set in a plug-in's own settings."""
-    from pydantic import BaseModel, SecretStr
-
     if isinstance(value, SecretStr):
         yield from filter(None, [value.get_secret_value()])
     elif isinstance(value, BaseModel):

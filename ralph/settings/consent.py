@@ -9,14 +9,13 @@ import hashlib
 import json
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import reduce
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from pydantic import ValidationError
 
 from ralph.errors import UntrustedSettingsError
-from ralph.settings.model import Setting, Settings, governing
+from ralph.settings.model import Setting, Settings, governing, value_at
 from ralph.settings.sources import FileSource, Source
 from ralph.system.declarations import HARMLESS, Tighter
 from ralph.system.text import printable
@@ -47,11 +46,9 @@ def _only_tightens(setting: Setting, settings: Settings | None) -> bool:
     """Return whether a workspace may set a setting to its value in `settings` without consent; None is not known."""
     if setting.tighter is None or settings is None:
         return setting.marked(HARMLESS)
-    return setting.tighter.permits(_value_of(setting, settings), setting.field.get_default(call_default_factory=True))
-
-
-def _value_of(setting: Setting, settings: Settings) -> Any:
-    return reduce(getattr, setting.key.split("."), cast("Any", settings))
+    return setting.tighter.permits(
+        value_at(settings, setting.key), setting.field.get_default(call_default_factory=True)
+    )
 
 
 def reasons_for(source: Source, keys: Iterable[str]) -> list[str]:
@@ -74,12 +71,7 @@ def _than(tighter: Tighter) -> str:
 
 
 def overridden(own: Iterable[Source], found: "SettingsFound") -> Iterator[tuple[str, str, Any]]:
-    """Yield source, key and value of what a workspace sets tighter than the user, whose value wins.
-
-    Args:
-        own: the workspace's own sources.
-        found: the settings in force.
-    """
+    """Yield source, key and value of what a workspace's own sources set tighter than the user, whose value wins."""
     sources = list(own)
     names = {source.name for source in sources}
     for source in sources:
@@ -91,7 +83,7 @@ def overridden(own: Iterable[Source], found: "SettingsFound") -> Iterator[tuple[
             rule, by = governing(key), found.origins.get(key)
             if rule is None or rule.tighter is None or rule.is_list or by is None or by in names:
                 continue
-            theirs, now = _value_of(rule, settings), _value_of(rule, found.settings)
+            theirs, now = value_at(settings, rule.key), value_at(found.settings, rule.key)
             if theirs != now and rule.tighter.permits(theirs, now):
                 yield source.name, key, value
 
@@ -100,7 +92,6 @@ def require_trust(source: Source, *, trust: bool, ask: Ask | None = None) -> Non
     """Return if the settings of a workspace's own source may be used.
 
     Args:
-        source: the settings.
         trust: the user has consented on the command line.
         ask: asks the user if not.
 
@@ -118,11 +109,7 @@ def require_trust(source: Source, *, trust: bool, ask: Ask | None = None) -> Non
 def is_agreed(program: Path, content: bytes, *, trust: bool, ask: Ask | None = None) -> bool:
     """Return whether a file of the workspace may be run as a plug-in; consent covers exactly its bytes.
 
-    Args:
-        program: the file.
-        content: its bytes.
-        trust: as in `require_trust`.
-        ask: as in `require_trust`.
+    `trust` and `ask` are as in `require_trust`.
     """
     source = FileSource(str(program), {}, content)
     if _known().get(source.name) == _hash(source):

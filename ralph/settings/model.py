@@ -8,6 +8,7 @@ setting is validated (`defer_build`).
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import reduce
 from typing import Annotated, Any, Literal, cast, get_args
 
 from pydantic import AfterValidator, BaseModel, Field, PositiveInt, SecretStr
@@ -265,23 +266,18 @@ class Setting:
     @property
     def is_list(self) -> bool:
         """The setting holds several values, so that its flag is repeatable."""
-        return any(
-            getattr(each, "__origin__", None) is tuple
-            for each in (self.field.annotation, *get_args(self.field.annotation))
-        )
+        return any(getattr(kind, "__origin__", None) is tuple for kind in _kinds(self.field.annotation))
 
     @property
     def is_duration(self) -> bool:
         """The value is a `Duration` or a `Wait`."""
-        kinds = (self.field.annotation, *get_args(self.field.annotation))
-        metadata = [*self.field.metadata, *(each for kind in kinds for each in getattr(kind, "__metadata__", ()))]
-        return any(getattr(each, "func", None) is parse_duration for each in metadata)
+        inner = (each for kind in _kinds(self.field.annotation) for each in getattr(kind, "__metadata__", ()))
+        return any(getattr(each, "func", None) is parse_duration for each in (*self.field.metadata, *inner))
 
     @property
     def is_whole(self) -> bool:
         """The value is a whole number."""
-        kinds = (self.field.annotation, *get_args(self.field.annotation))
-        return any(getattr(kind, "__origin__", kind) is int for kind in kinds)
+        return any(getattr(kind, "__origin__", kind) is int for kind in _kinds(self.field.annotation))
 
     @property
     def default(self) -> str:
@@ -321,23 +317,28 @@ def settings_in(model: type[BaseModel], prefix: str = "") -> Iterator[Setting]:
 
 def model_in(annotation: object) -> type[BaseModel] | None:
     """Return the model that a field holds: directly, in a table or in a list."""
-    held = (annotation, *get_args(annotation))
-    return next((each for each in held if isinstance(each, type) and issubclass(each, BaseModel)), None)
+    return next((kind for kind in _kinds(annotation) if isinstance(kind, type) and issubclass(kind, BaseModel)), None)
 
 
 def is_secret(field: FieldInfo) -> bool:
     """Return whether the values of a field are secrets."""
-    return SECRET in field.metadata or any(
-        each is SecretStr for each in (field.annotation, *get_args(field.annotation))
-    )
+    return SECRET in field.metadata or SecretStr in _kinds(field.annotation)
+
+
+def _kinds(annotation: object) -> tuple[object, ...]:
+    """Return an annotation and the types in it."""
+    return (annotation, *get_args(annotation))
+
+
+def value_at(settings: Settings, key: str) -> Any:
+    """Return the value of a setting by its full key."""
+    return reduce(getattr, key.split("."), cast("Any", settings))
 
 
 def secrets_of(settings: Settings) -> Iterator[str]:
     """Yield the values of the settings that are secrets."""
     for key in SECRETS:
-        value: Any = settings
-        for part in key.split("."):
-            value = getattr(value, part)
+        value = value_at(settings, key)
         if isinstance(value, SecretStr):
             yield value.get_secret_value()
         elif isinstance(value, dict):

@@ -19,13 +19,13 @@ and `Bash`, and Codex's `exec_command`, which takes patches, too.
 import json
 import shlex
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import field, replace
 from typing import Annotated, Literal
 
 from pydantic import ConfigDict, Field, JsonValue, NonNegativeFloat, PositiveInt
 from pydantic.dataclasses import dataclass
 
-from ralph.testing.wire import Answer, End, ModelRequest, ToolUse
+from ralph.testing.wire import Answer, ModelRequest, ToolUse
 from ralph.types import evolve
 from ralph.types.output import Usage
 
@@ -190,15 +190,15 @@ def react(step: Step, request: ModelRequest) -> Reaction:
         case Empty():
             return _answer(request)
         case Say():
-            return _answer(request, step.text, usage=step.usage, chunk=step.chunk, pace=step.pace)
+            return replace(_answer(request, step.text, usage=step.usage), chunk=step.chunk, pace=step.pace)
         case Stall():
-            return _answer(request, step.text, end="stall", silence=step.seconds)
+            return replace(_answer(request, step.text), end="stall", silence=step.seconds)
         case Cut():
-            return _answer(request, step.text, end="cut")
+            return replace(_answer(request, step.text), end="cut")
         case Use():
-            return _answer(request, step.text, step.actions, usage=step.usage)
+            return _answer(request, step.text, step.actions, step.usage)
         case Call():
-            return _answer(request, step.text, (step,), usage=step.usage)
+            return _answer(request, step.text, (step,), step.usage)
         case WriteFile() | EditFile() | Shell():
             return _answer(request, step.text, (step,))
 
@@ -207,26 +207,11 @@ def _answer(
     request: ModelRequest,
     text: str = "",
     actions: tuple[Action, ...] = (),
-    *,
     usage: Usage = Usage(),  # noqa: B008 - frozen
-    end: End = "whole",
-    silence: float | None = None,
-    chunk: int = 24,
-    pace: float = 0.0,
 ) -> Answer:
     uses = [_use(action, request, f"call-{request.number}-{n}") for n, action in enumerate(actions, 1)]
     said = len(text) + sum(len(use.name) + len(use.arguments) for use in uses)
-    return Answer(
-        id=str(request.number),
-        model=request.model,
-        text=text,
-        uses=uses,
-        usage=_counted(usage, request, said),
-        chunk=chunk,
-        pace=pace,
-        end=end,
-        silence=silence,
-    )
+    return Answer(str(request.number), request.model, text, uses, _counted(usage, request, said))
 
 
 def _counted(given: Usage, request: ModelRequest, said: int) -> Usage:

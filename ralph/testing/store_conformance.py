@@ -8,7 +8,8 @@ class TestMyStore(StoreConformance):
 ```
 """
 
-from collections.abc import Sequence
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta, timezone
 from typing import Any
 
@@ -89,6 +90,14 @@ def _in_history(number: int) -> IterationRecord:
 _OVER = 0.0  # seconds of a lease that expires at once
 
 
+@asynccontextmanager
+async def _begun(store: Store, events: Sequence[Event] = (), *, owner: str = "") -> AsyncGenerator[None]:
+    """Open a store in which the sample run has begun."""
+    async with store:
+        await store.create(sample_run(), events, owner=owner)
+        yield
+
+
 @pytest.mark.asyncio
 class StoreConformance:
     """The tests of a store. Inherit it and provide `store` as a fixture."""
@@ -99,8 +108,7 @@ class StoreConformance:
         raise NotImplementedError
 
     async def test_its_owner_adds_to_a_run_and_nobody_else_does(self, store: Store) -> None:
-        async with store:
-            await store.create(sample_run(), [sample_event(1)], owner="a")
+        async with _begun(store, [sample_event(1)], owner="a"):
             await store.append("run-1", [sample_event(2)], owner="a")
             with pytest.raises(OwnershipLostError):
                 await store.append("run-1", [sample_event(3)], iteration=sample_iteration(1), owner="b")
@@ -111,8 +119,7 @@ class StoreConformance:
             assert await store.run("run-1") == sample_run()
 
     async def test_a_run_that_somebody_is_at_work_on_is_not_taken_over(self, store: Store) -> None:
-        async with store:
-            await store.create(sample_run(), owner="a")
+        async with _begun(store, owner="a"):
             for dead in ("", "c"):
                 with pytest.raises(RunOwnedError):
                     await store.acquire("run-1", "b", dead=dead)
@@ -120,16 +127,14 @@ class StoreConformance:
             await store.append("run-1", [sample_event(1)], owner="a")
 
     async def test_a_run_whose_owner_has_died_is_taken_over_at_once(self, store: Store) -> None:
-        async with store:
-            await store.create(sample_run(), owner="a")
+        async with _begun(store, owner="a"):
             await store.acquire("run-1", "b", dead="a")
             await store.append("run-1", [sample_event(1)], owner="b")
             with pytest.raises(RunOwnedError):
                 await store.acquire("run-1", "c", dead="a")
 
     async def test_a_run_whose_lease_is_over_is_taken_over_and_its_former_owner_refused(self, store: Store) -> None:
-        async with store:
-            await store.create(sample_run(), owner="a")
+        async with _begun(store, owner="a"):
             await store.renew("run-1", "a", seconds=_OVER)
             await store.acquire("run-1", "b")
             for _ in range(2):
@@ -143,8 +148,7 @@ class StoreConformance:
             assert await store.last_iteration("run-1") == 0
 
     async def test_a_former_owner_is_refused_also_when_nobody_owns_the_run_any_more(self, store: Store) -> None:
-        async with store:
-            await store.create(sample_run(), owner="a")
+        async with _begun(store, owner="a"):
             await store.acquire("run-1", "b", dead="a")
             await store.release("run-1", "b")
             for former in ("a", "b"):
@@ -154,8 +158,7 @@ class StoreConformance:
             await store.acquire("run-1", "c")
 
     async def test_an_owner_whose_lease_ran_out_goes_on_where_nobody_took_over(self, store: Store) -> None:
-        async with store:
-            await store.create(sample_run())
+        async with _begun(store):
             await store.acquire("run-1", "a", seconds=_OVER)
             await store.append("run-1", [sample_event(1)], owner="a")
             assert not await store.leased("run-1")
@@ -165,16 +168,14 @@ class StoreConformance:
                 await store.acquire("run-1", "b")
 
     async def test_without_a_token_a_run_is_added_to_where_no_lease_holds(self, store: Store) -> None:
-        async with store:
-            await store.create(sample_run())
+        async with _begun(store):
             await store.append("run-1", [sample_event(1)])
             await store.acquire("run-1", "a", seconds=_OVER)
             await store.append("run-1", [sample_event(2)])
             assert await store.last_seq("run-1") == 2
 
     async def test_a_lease_comes_to_its_end_by_itself(self, store: Store) -> None:
-        async with store:
-            await store.create(sample_run())
+        async with _begun(store):
             await store.acquire("run-1", "a", seconds=0.2)
             with pytest.raises(RunOwnedError):
                 await store.acquire("run-1", "b")
@@ -192,8 +193,7 @@ class StoreConformance:
                 pass
 
         winners: list[str] = []
-        async with store:
-            await store.create(sample_run())
+        async with _begun(store):
             async with anyio.create_task_group() as tasks:
                 for token in "abcdefgh":
                     tasks.start_soon(take, token)
@@ -222,8 +222,7 @@ class StoreConformance:
                 await store.acquire("run-1", "")
 
     async def test_what_is_asked_of_a_run_comes_in_order_whoever_owns_it(self, store: Store) -> None:
-        async with store:
-            await store.create(sample_run(), owner="a")
+        async with _begun(store, owner="a"):
             await store.create(sample_run("run-2"))
             assert [await store.ask("run-1", sample_request(text)) for text in ("x", "y\0\u2028", "z")] == [1, 2, 3]
             assert await store.ask("run-2", sample_request()) == 1
@@ -236,8 +235,7 @@ class StoreConformance:
                 await store.ask("run-3", sample_request())
 
     async def test_what_many_ask_at_once_is_all_kept(self, store: Store) -> None:
-        async with store:
-            await store.create(sample_run())
+        async with _begun(store):
             async with anyio.create_task_group() as tasks:
                 for number in range(20):
                     tasks.start_soon(store.ask, "run-1", sample_request(f"{number}"))
@@ -300,15 +298,13 @@ class StoreConformance:
 
     async def test_what_was_created_is_read_back(self, store: Store) -> None:
         started = RunStarted(run_id="run-1", seq=1, at=START, task="mend it ✓", verifiers=("pytest",))
-        async with store:
-            await store.create(sample_run(), [started])
+        async with _begun(store, [started]):
             assert await store.run("run-1") == sample_run()
             assert [event async for event in store.events("run-1")] == [started]
 
     async def test_an_append_adds_events_iteration_and_state(self, store: Store) -> None:
         ended = evolve(sample_run(), state="finished", stop_reason="completed", iterations=1)
-        async with store:
-            await store.create(sample_run())
+        async with _begun(store):
             await store.append("run-1", [IterationStarted(run_id="run-1", seq=1, at=START, iteration=1)])
             await store.append("run-1", [sample_event(2)], iteration=sample_iteration(1), run=ended)
             assert [event.type async for event in store.events("run-1")] == ["iteration_started", "message_received"]
@@ -323,21 +319,18 @@ class StoreConformance:
             assert await store.run("run-1") == sample_run()
 
     async def test_an_append_of_nothing_changes_nothing(self, store: Store) -> None:
-        async with store:
-            await store.create(sample_run())
+        async with _begun(store):
             await store.append("run-1", [])
             assert await store.run("run-1") == sample_run()
             assert await store.last_seq("run-1") == 0
 
     async def test_streamed_pieces_are_not_kept(self, store: Store) -> None:
-        async with store:
-            await store.create(sample_run())
+        async with _begun(store):
             await store.append("run-1", [MessageStreamed(run_id="run-1", at=START, text="mes"), sample_event(1)])
             assert [event.seq async for event in store.events("run-1")] == [1]
 
     async def test_events_come_in_order_and_after_a_number(self, store: Store) -> None:
-        async with store:
-            await store.create(sample_run())
+        async with _begun(store):
             for first in range(1, 1300, 100):
                 await store.append("run-1", [sample_event(seq) for seq in range(first, first + 100)])
             assert [event.seq async for event in store.events("run-1")] == list(range(1, 1301))
@@ -346,8 +339,7 @@ class StoreConformance:
             assert await store.last_seq("run-1") == 1300
 
     async def test_iterations_come_in_order(self, store: Store) -> None:
-        async with store:
-            await store.create(sample_run())
+        async with _begun(store):
             for number in range(1, 13):
                 await store.append("run-1", [], iteration=sample_iteration(number))
             assert [it.number async for it in store.iterations("run-1")] == list(range(1, 13))
@@ -401,8 +393,7 @@ class StoreConformance:
             assert await store.runs(workspace="/nowhere") == []
 
     async def test_a_run_is_created_once(self, store: Store) -> None:
-        async with store:
-            await store.create(sample_run(), [sample_event(1)])
+        async with _begun(store, [sample_event(1)]):
             with pytest.raises(StoreError):
                 await store.create(sample_run(hours=1), [sample_event(2)])
             assert await store.run("run-1") == sample_run()
@@ -410,8 +401,7 @@ class StoreConformance:
 
     @pytest.mark.parametrize("given", [[2], [3, 4, 2], [4, 4]])
     async def test_an_event_is_added_once(self, store: Store, given: list[int]) -> None:
-        async with store:
-            await store.create(sample_run(), [sample_event(1), sample_event(2, "first")])
+        async with _begun(store, [sample_event(1), sample_event(2, "first")]):
             with pytest.raises(StoreError):
                 await store.append("run-1", [sample_event(seq) for seq in given], iteration=sample_iteration(1))
             assert await store.last_seq("run-1") == 2
@@ -420,8 +410,7 @@ class StoreConformance:
             assert await store.last_seq("run-1") == 3
 
     async def test_an_iteration_is_added_once_and_nothing_of_the_rest_stays(self, store: Store) -> None:
-        async with store:
-            await store.create(sample_run())
+        async with _begun(store):
             await store.append("run-1", [sample_event(1)], iteration=sample_iteration(1, "first"))
             ended = evolve(sample_run(), state="finished")
             with pytest.raises(StoreError):
@@ -470,8 +459,7 @@ class StoreConformance:
                 assert [event.seq async for event in store.events(run_id)] == list(range(1, 21))
 
     async def test_a_reader_may_stop_early_and_writing_goes_on_under_it(self, store: Store) -> None:
-        async with store:
-            await store.create(sample_run(), [sample_event(seq) for seq in range(1, 600)])
+        async with _begun(store, [sample_event(seq) for seq in range(1, 600)]):
             reader = store.events("run-1")
             assert (await anext(reader)).seq == 1
             await store.append("run-1", [sample_event(600)])
@@ -480,8 +468,7 @@ class StoreConformance:
             assert await store.last_seq("run-1") == 600
 
     async def test_a_cancelled_append_is_whole_or_absent(self, store: Store) -> None:
-        async with store:
-            await store.create(sample_run())
+        async with _begun(store):
             for number in range(1, 31):
                 before = await store.last_seq("run-1")
                 events = [sample_event(before + 1 + step) for step in range(20)]

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, cast
 from ralph.errors import UsageError
 from ralph.settings.sources import parse_toml
 from ralph.system.files import read_regular
+from ralph.system.patterns import path_matcher
 from ralph.types.choices import ProtectChecks
 from ralph.types.verification import CheckFiles
 
@@ -387,8 +388,6 @@ def _rebased(before: dict[str, str], stopped: dict[str, str], now: dict[str, str
 
 
 def _matcher(globs: tuple[str, ...]) -> Callable[[str], bool]:
-    from ralph.system.patterns import path_matcher
-
     return path_matcher(globs) if globs else lambda _: False
 
 

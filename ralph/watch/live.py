@@ -3,7 +3,14 @@
 import time
 from datetime import UTC, datetime
 from types import TracebackType
-from typing import TYPE_CHECKING, Self, TextIO
+from typing import Self, TextIO
+
+from rich.box import ASCII, ROUNDED
+from rich.console import Group, RenderableType
+from rich.live import Live
+from rich.panel import Panel
+from rich.spinner import Spinner
+from rich.text import Text
 
 from ralph.records.events import (
     Event,
@@ -25,10 +32,6 @@ from ralph.system.text import duration, one_line
 from ralph.watch.plain import PlainDisplay, scan_text
 from ralph.watch.terminal import BREAKER_SIGNS, clipped, sign
 
-if TYPE_CHECKING:
-    from rich.console import RenderableType
-    from rich.text import Text
-
 _IN_PANEL = (IterationStarted, MessageReceived, MessageStreamed, Resumed, ToolFinished, ToolStarted)
 """Events that only the panel shows."""
 
@@ -41,11 +44,10 @@ class LiveDisplay(PlainDisplay):
 
     def __init__(self, out: TextIO | None = None, *, look_up: str = "ralph show", endpoint: bool = False) -> None:
         super().__init__(out, look_up=look_up, endpoint=endpoint)
-        from rich.live import Live
-
         self.view = RunView()
         self._active_since = time.monotonic()
         self._fetching = self._scanning = self._verifying = self._who = ""
+        self._utf = self.console.encoding.lower().startswith("utf")
         self._live = Live(
             console=self.console, get_renderable=self.panel, refresh_per_second=4, transient=True, redirect_stdout=False
         )
@@ -86,8 +88,6 @@ class LiveDisplay(PlainDisplay):
             super().show(event)
 
     def note(self, text: str) -> None:
-        from rich.text import Text
-
         self.console.print(Text(f"ralph: {one_line(text, 500)}", style="yellow"))
 
     def verifying(self, verifier: str) -> None:
@@ -100,20 +100,14 @@ class LiveDisplay(PlainDisplay):
         share = f" {done * 100 // total} % of {total / 1e6:.0f} MB" if total else ""
         self._fetching = f"fetching the Copilot CLI: {step}{share}"
 
-    def panel(self) -> "RenderableType":
+    def panel(self) -> RenderableType:
         """Return the current panel."""
-        from rich.box import ASCII, ROUNDED
-        from rich.console import Group
-        from rich.panel import Panel
-
         view = self.view
         if view.state == "finished":
             return ""
-        utf = self.console.encoding.lower().startswith("utf")
-        lines = [self._task(), self._figures(), self._activity(), *self._message()]
         return Panel(
-            Group(*lines),
-            box=ROUNDED if utf else ASCII,
+            Group(self._task(), self._figures(), self._activity(), *self._message()),
+            box=ROUNDED if self._utf else ASCII,
             title=f"ralph {view.run_id}".strip(),
             title_align="left",
             border_style="dim",
@@ -125,14 +119,10 @@ class LiveDisplay(PlainDisplay):
         """The width of the panel. The terminal needs room beside it to echo Ctrl-C, or the next panel is too low."""
         return max(min(self.console.width - 4, 110), 1)
 
-    def _task(self) -> "Text":
-        from rich.text import Text
-
+    def _task(self) -> Text:
         return Text(one_line(self.view.task, 300) or "starting", style="bold", no_wrap=True, overflow="ellipsis")
 
-    def _figures(self) -> "Text":
-        from rich.text import Text
-
+    def _figures(self) -> Text:
         view, dot = self.view, f" {sign(self.console, '·')} "
         warns = view.breaker == "closed" and bool(view.breaker_warning)
         mark = sign(self.console, BREAKER_SIGNS["warning" if warns else view.breaker])
@@ -152,10 +142,7 @@ class LiveDisplay(PlainDisplay):
             parts += [dot, (f"{view.fallbacks} fallback{'s' * (view.fallbacks > 1)}", "yellow")]
         return Text.assemble(*parts)
 
-    def _activity(self) -> "RenderableType":
-        from rich.spinner import Spinner
-        from rich.text import Text
-
+    def _activity(self) -> RenderableType:
         view = self.view
         if view.state == "paused" and view.paused_until is None:
             return Text(f"paused: {one_line(view.activity)}", style="yellow")
@@ -165,19 +152,17 @@ class LiveDisplay(PlainDisplay):
             return Text(f"paused until {until} (in {duration(left)}): {one_line(view.activity)}", style="yellow")
         since = time.monotonic() - self._active_since
         text = Text(f"{self._doing()} ({duration(since)})", style="cyan", no_wrap=True, overflow="ellipsis")
-        return Spinner("dots" if self.console.encoding.lower().startswith("utf") else "line", text=text, style="cyan")
+        return Spinner("dots" if self._utf else "line", text=text, style="cyan")
 
     def _doing(self) -> str:
         if self._verifying:
             return f"verifying: {self._verifying}"
-        if self._scanning:
-            return self._scanning
-        if self._fetching:
-            return self._fetching
+        if preparing := self._scanning or self._fetching:
+            return preparing
         doing = (one_line(self.view.activity) or "working") if self.view.iteration else "starting the agent"
         return f"{self._who}: {doing}" if self._who else doing
 
-    def _message(self) -> list["Text"]:
+    def _message(self) -> list[Text]:
         """Return the end of the last message, in as many lines as fit."""
         room = min(_MESSAGE_LINES, self.console.height - 7)
         if room < 1 or not self.view.message.strip():
@@ -187,4 +172,4 @@ class LiveDisplay(PlainDisplay):
         shown = [line for line in lines if line.plain.strip()][-room:]
         for line in shown:
             line.stylize("dim")
-        return [*shown]
+        return shown

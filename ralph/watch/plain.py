@@ -4,6 +4,8 @@ from datetime import UTC, datetime
 from functools import singledispatchmethod
 from typing import TextIO
 
+from rich.text import Text
+
 from ralph.decision.outcomes import Halt, Pause
 from ralph.errors import naming_store
 from ralph.records.events import (
@@ -40,13 +42,14 @@ _LAST_LINES = 8
 class PlainDisplay(Display):
     """Writes one or more lines for each event of interest, with the local time in front."""
 
+    _most: int | None = None
+    _limited = 0
+    _scanned = -2
+    _last: IterationFinished | None = None
+
     def __init__(self, out: TextIO | None = None, *, look_up: str = "ralph show", endpoint: bool = False) -> None:
         super().__init__(out, look_up=look_up, endpoint=endpoint)
         self.console = console_for(self.out)
-        self._most: int | None = None
-        self._limited = 0
-        self._scanned = -2
-        self._last: IterationFinished | None = None
 
     def show(self, event: Event) -> None:
         self._print(event)
@@ -63,8 +66,6 @@ class PlainDisplay(Display):
 
     def say(self, at: datetime, label: str, text: str, *, style: str = "", most: int = 4, last: int = 0) -> None:
         """Print one entry of the log; longer text is wrapped below itself."""
-        from rich.text import Text
-
         time = f"{at.astimezone():%H:%M:%S}"
         body = clipped(text, most, last)
         indent = len(time) + 12
@@ -201,8 +202,7 @@ class PlainDisplay(Display):
         print_summary(
             self.console,
             event,
-            decision=self._last.decision if self._last else None,
-            outcome=self._last.outcome if self._last else None,
+            self._last,
             endpoint=self.endpoint,
             look_up=look_up,
             store=self._store_option,

@@ -3,17 +3,19 @@
 from typing import TYPE_CHECKING
 
 from ralph.decision.backing import grade, some, way_back
-from ralph.decision.outcomes import Decision, StopReason
+from ralph.decision.outcomes import StopReason
 from ralph.errors import naming_store
-from ralph.records.events import RunFinished
+from ralph.records.events import IterationFinished, RunFinished
 from ralph.records.projection import usage_text
-from ralph.records.record import RunRecord
+from ralph.records.record import IterationRecord, RunRecord
 from ralph.system.text import duration, one_line
 from ralph.types.output import Failed, Outcome
 from ralph.watch.terminal import STOP_SIGNS, evidence_text, print_rows, print_text, sign
 
 if TYPE_CHECKING:
     from rich.console import Console
+
+Iteration = IterationFinished | IterationRecord
 
 _ENDED = {
     "stuck": "Stopped: stuck",
@@ -48,8 +50,6 @@ _NEXT_UNSTORED = {
 
 _ALLOW = "start a run that allows it: --allow PATTERN, or another --permission"
 _KEY = "RALPH_EXECUTOR__API_KEY, or executor.api_key in your own ralph.toml"
-
-
 _CANNOT_TELL = "nothing proves that the work is done; a --verify CMD that fails until then does"
 
 
@@ -60,20 +60,13 @@ def _headline(end: RunFinished | RunRecord) -> str:
 
 
 def _rows(
-    end: RunFinished | RunRecord,
-    decision: Decision | None,
-    outcome: Outcome | None,
-    *,
-    endpoint: bool,
-    store: str,
-    kept: bool,
+    end: RunFinished | RunRecord, last: Iteration | None, *, endpoint: bool, store: str, kept: bool
 ) -> list[tuple[str, str]]:
     rows: list[tuple[str, str]] = []
     if end.detail:
         why = one_line(end.detail, 600)
         rows.append(("why", f"ended by {why}" if end.stop_reason == "cancelled" else naming_store(why, store)))
-    evidence = decision.evidence[:_EVIDENCE] if decision is not None else ()
-    rows += [("evidence", evidence_text(piece)) for piece in evidence]
+    rows += [("evidence", evidence_text(piece)) for piece in (last.decision.evidence[:_EVIDENCE] if last else ())]
     if end.lost:
         run_id = end.id if isinstance(end, RunRecord) else end.run_id
         way = f": {naming_store(way_back(run_id, end.lost), store)}" if kept else ""
@@ -83,7 +76,9 @@ def _rows(
     rows += [("despite", one_line(item)) for item in end.still_open[:_EVIDENCE]]
     if len(end.still_open) > _EVIDENCE:
         rows.append(("", f"and {len(end.still_open) - _EVIDENCE} more"))
-    if step := next_step(end.stop_reason, outcome, detail=end.detail, endpoint=endpoint, kept=kept):
+    if step := next_step(
+        end.stop_reason, last.outcome if last else None, detail=end.detail, endpoint=endpoint, kept=kept
+    ):
         rows.append(("next", naming_store(step, store)))
     by = ", ".join(f"{name} {count}" for name, count in sorted(end.executors.items()))
     rows.append(("iterations", f"{end.iterations} ({by})" if by else str(end.iterations)))
@@ -96,21 +91,16 @@ def _rows(
 def print_summary(
     console: "Console",
     end: RunFinished | RunRecord,
+    last: Iteration | None,
     *,
-    decision: Decision | None = None,
-    outcome: Outcome | None = None,
-    endpoint: bool = False,
+    endpoint: bool,
     look_up: str = "",
-    store: str = "",
+    store: str,
     kept: bool = True,
 ) -> None:
-    """Print the end of a run.
+    """Print the end of a run, given its last iteration.
 
     Args:
-        console: the console to print to.
-        end: the end of the run.
-        decision: the decision of the last iteration.
-        outcome: the outcome of the last turn.
         endpoint: True if the model is served by an endpoint of the user.
         look_up: the command that shows the run again.
         store: the option that names the store, such as " --store runs.db", for suggested commands.
@@ -121,7 +111,7 @@ def print_summary(
     mark = sign(console, STOP_SIGNS.get(end.stop_reason or "", "✗"))
     console.print()
     print_text(console, f"{mark} {_headline(end)}", style=f"bold {colour}")
-    rows = _rows(end, decision, outcome, endpoint=endpoint, store=store, kept=kept)
+    rows = _rows(end, last, endpoint=endpoint, store=store, kept=kept)
     if look_up:
         rows.append(("more", look_up))
     print_rows(console, ((f"  {label}", text) for label, text in rows), width=13)
@@ -137,12 +127,7 @@ def next_step(
 ) -> str:
     """Return what the user can do after a run, as one line without a full stop; empty if nothing needs to be done.
 
-    Args:
-        reason: why the run stopped.
-        outcome: the outcome of the last turn.
-        detail: the reason in the words of the run's end.
-        endpoint: True if the model is served by an endpoint of the user.
-        kept: True if the run is in a store, where commands find it.
+    The arguments are those of `print_summary`; `detail` is the reason in the words of the run's end.
     """
     usual = (_NEXT if kept else _NEXT_UNSTORED).get(reason or "", "")
     if reason == "executor_unavailable" and isinstance(outcome, Failed):
