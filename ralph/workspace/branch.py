@@ -9,9 +9,10 @@ import os
 import shutil
 import stat
 import time
-from collections.abc import AsyncGenerator, Generator
+from collections.abc import AsyncGenerator, Callable, Generator
 from contextlib import ExitStack, asynccontextmanager, contextmanager, suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from secrets import token_hex
 from typing import BinaryIO, NamedTuple
@@ -186,10 +187,7 @@ class Branch:
         log = f"{old or '0' * len(new)} {new} {who}\t{why}\n".encode("utf-8", "surrogateescape")
         copy = self._scratch / "users.index"
         for _ in range(_TRIES):
-            before = self._index()
-            if before is not None:
-                copy.write_bytes(before[0])
-                os.utime(copy, ns=(before[1], before[1]))  # git knows by it which files may have changed since
+            before = await anyio.to_thread.run_sync(self._copy_index, copy)
             await git(*words, stdin=stdin, env={"GIT_INDEX_FILE": str(copy)})
             with suppress(_IndexChangedError), ExitStack() as stack:
                 folders = [stack.enter_context(_opened(*place)) for place in self._places]
@@ -198,16 +196,30 @@ class Branch:
                 if kept:
                     with self._locked(folders[1], kept) as file:
                         file.write(f"{old}\n".encode())
-                with self._locked(folders[0], "index") as file:
-                    if self._index() != before:
-                        raise _IndexChangedError
-                    file.write(copy.read_bytes())
-                    file.flush()
-                    when = copy.stat().st_mtime_ns
-                    os.utime(file.fileno(), ns=(when, when))
-                    self._move_ref(folders[0], folders[1], old, new, log)
+                move = partial(self._move_ref, folders[0], folders[1], old, new, log)
+                await anyio.to_thread.run_sync(self._put_index, folders[0], copy, before, move)
                 return
         raise GitError("another git changes the index all the time")
+
+    def _copy_index(self, copy: Path) -> tuple[bytes, int] | None:
+        """Copy the user's index with its time, by which git knows which files may have changed since; return both."""
+        if (found := self._index()) is not None:
+            copy.write_bytes(found[0])
+            os.utime(copy, ns=(found[1], found[1]))
+        return found
+
+    def _put_index(
+        self, folder: _Folder, copy: Path, before: tuple[bytes, int] | None, move: Callable[[], None]
+    ) -> None:
+        """Put the changed copy in the place of the user's index, and move the branch under the same lock."""
+        with self._locked(folder, "index") as file:
+            if self._index() != before:
+                raise _IndexChangedError
+            file.write(copy.read_bytes())
+            file.flush()
+            when = copy.stat().st_mtime_ns
+            os.utime(file.fileno(), ns=(when, when))
+            move()
 
     def _move_ref(self, own: _Folder, common: _Folder, old: str | None, new: str, log: bytes) -> None:
         name, _ = self._repository.tip()
@@ -253,7 +265,10 @@ class Branch:
         except FileNotFoundError:
             return None
         with os.fdopen(handle, "rb") as file:
-            return file.read(), os.fstat(handle).st_mtime_ns
+            about = os.fstat(handle)
+            if not stat.S_ISREG(about.st_mode):
+                raise GitError("the index is no file")
+            return file.read(), about.st_mtime_ns
 
 
 def _identity(found: os.stat_result) -> tuple[int, int]:

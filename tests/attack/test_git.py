@@ -7,6 +7,7 @@ import os
 import pty
 import shutil
 import socket
+import stat
 import subprocess
 import threading
 import time
@@ -554,7 +555,7 @@ async def test_a_pipe_in_the_place_of_a_file_of_git_does_not_hold_ralph_up(
         assert not ("waited" in seen.problem and planted.exists()), seen.problem
 
 
-@pytest.mark.parametrize("kind", ["link to a pipe", "link to a device", "socket", "folder"])
+@pytest.mark.parametrize("kind", ["link to a pipe", "link to a device", "socket", "folder", "device"])
 async def test_an_index_that_is_no_file_does_not_hold_ralph_up(kind: str, template: Path, tmp_path: Path) -> None:
     repo = copied(template, tmp_path)
     workspace = open_workspace(repo.path, state_dir=tmp_path / "state")
@@ -565,6 +566,12 @@ async def test_an_index_that_is_no_file_does_not_hold_ralph_up(kind: str, templa
             planted.bind(os.path.relpath(index))  # noqa: ASYNC240
     elif kind == "folder":
         index.mkdir()
+    elif kind == "device":
+        try:
+            os.mknod(index, 0o666 | stat.S_IFCHR, os.makedev(1, 5))  # it can be read without an end
+            index.open("rb").close()
+        except OSError as error:
+            pytest.skip(f"no device can be made here: {error}")
     else:
         os.mkfifo(tmp_path / "pipe")
         index.symlink_to(tmp_path / "pipe" if kind == "link to a pipe" else "/dev/zero")
@@ -573,6 +580,7 @@ async def test_an_index_that_is_no_file_does_not_hold_ralph_up(kind: str, templa
         made = await workspace.checkpoint("run-1", 1, "before", seen=await workspace.snapshot())
         repo.write("a.txt", "edited\n")
         refused = await workspace.commit(str(made.commit), "work")
+        repo.git("update-ref", "HEAD", repo.git("commit-tree", "-p", "HEAD", "-m", "x", "HEAD^{tree}"))
         with suppress(WorkspaceError):
             await workspace.reset_branch("run-1", str(made.commit))
     assert made.commit
@@ -598,8 +606,14 @@ async def test_a_large_index_does_not_hold_up_the_loop(template: Path, tmp_path:
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(watch)
         await workspace.guard("run-1")
-        repo.git("add", "b.txt")
+        await anyio.to_thread.run_sync(repo.git, "add", "b.txt")
         await workspace.restore_protected("run-1")
+        first = await workspace.checkpoint("run-1", 1, "before", seen=await workspace.snapshot())
+        repo.write("a.txt", "edited\n")
+        assert (await workspace.commit(str(first.commit), "work")).commit
+        staged = await anyio.to_thread.run_sync(repo.git, "ls-files", "some/long/folder/file-199999.txt")
+        assert "file-199999" in staged
+        await workspace.reset_branch("run-1", str(first.commit))
         tasks.cancel_scope.cancel()
     assert slowest < 0.5
 
