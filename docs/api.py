@@ -15,7 +15,7 @@ from typing import Annotated, Any, ClassVar, ForwardRef, Literal, Union, get_arg
 from pydantic import BaseModel
 from pydantic_core import PydanticUndefined
 
-__all__ = ["about", "reference", "remark"]
+__all__ = ["about", "exported", "reference", "remark"]
 
 _DESCRIBED = re.compile(r"^    (\w+(?:, \w+)*): (.*(?:\n {8,}.*)*)", re.MULTILINE)
 _RAISES = re.compile(r"^Raises:\n((?:    .*\n?)+)", re.MULTILINE)
@@ -37,15 +37,27 @@ def reference(packages: Iterable[str], table: Callable[[list[list[str]]], str]) 
     """
     modules = [import_module(name) for name in packages]
     by_rank = [modules[0], *modules[:0:-1]]
-    homes = {_key(module, name): module.__name__ for module in by_rank for name in _exported(module)}
+    homes = {_key(module, name): module.__name__ for module in by_rank for name in exported(module)}
     for module in modules:
-        _UNIONS.update({_members_of(getattr(module, name)): name for name in _exported(module)})
+        _UNIONS.update({_members_of(getattr(module, name)): name for name in exported(module)})
     _UNIONS.pop(frozenset(), None)
     return "\n".join(_chapter(module, homes, table) for module in modules)
 
 
-def _exported(module: ModuleType) -> Iterable[str]:
-    return module.__all__
+def exported(module: ModuleType) -> list[str]:
+    """The public names of a module: those in its `__all__`, else all that it defines without an underscore in front."""
+    if listed := getattr(module, "__all__", None):
+        return list(listed)
+    names: set[str] = set()
+    for node in ast.parse(inspect.getsource(module)).body:
+        match node:
+            case ast.ClassDef(name=name) | ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
+                names.add(name)
+            case ast.Assign(targets=[ast.Name(id=name)]) | ast.AnnAssign(target=ast.Name(id=name)):
+                names.add(name)
+            case _:
+                pass
+    return sorted(name for name in names if not name.startswith("_"))
 
 
 def _key(module: ModuleType, name: str) -> object:
@@ -59,7 +71,7 @@ def _is_described(thing: object) -> bool:
 
 def _chapter(module: ModuleType, homes: Mapping[object, str], table: Callable[[list[list[str]]], str]) -> str:
     rows, parts = [["Name", "What it is"]], list[str]()
-    for name in _exported(module):
+    for name in exported(module):
         thing = getattr(module, name)
         home = homes[_key(module, name)]
         apart = not _is_described(thing) or home in _OWN_PAGES

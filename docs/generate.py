@@ -126,9 +126,9 @@ def timeouts() -> str:
 
 def events() -> str:
     """Every event with its fields, then every kind of value in them."""
-    from ralph.records import events as module
+    from ralph.records.events import Event
 
-    kinds = [getattr(module, name) for name in module.__all__ if inspect.isclass(getattr(module, name))]
+    kinds: tuple[type[BaseModel], ...] = get_args(get_args(Event)[0])
     common = kinds[0].__mro__[1]
     values: dict[type[BaseModel], None] = {}
     parts = ["## Every event\n", _fields(common, values)]
@@ -361,7 +361,9 @@ def _command(path: str, command: Any) -> str:
 def _package(name: str) -> str:
     module = import_module(name)
     rows = [["Name", "What it is"]]
-    rows += [[f"`{each}`", _API["about"](getattr(module, each)) or _API["remark"](each)] for each in module.__all__]
+    rows += [
+        [f"`{each}`", _API["about"](getattr(module, each)) or _API["remark"](each)] for each in _API["exported"](module)
+    ]
     return f"## {name}\n\n{_table(rows)}"
 
 

@@ -11,8 +11,6 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from ralph.types.verification import PriorChecks, Verdict, Verification
 
-__all__ = ["IGNORED", "Backing", "backing", "grade", "named", "some", "way_back"]
-
 _FILES = 3
 _SAID = 300
 """Characters of an undecided verifier's reason."""

@@ -39,22 +39,6 @@ from ralph.types import evolve
 from ralph.types.output import Answered, Failed, Outcome, Output
 from ralph.types.plan import PlanState
 
-__all__ = [
-    "NOTHING_CHANGED",
-    "STRATEGIES",
-    "STRENGTH",
-    "Case",
-    "Claim",
-    "Strategy",
-    "claimed",
-    "contradictions",
-    "limited",
-    "open_boxes",
-    "strategy_named",
-    "unanswered",
-    "waiting",
-]
-
 STRENGTH = 70.0
 """The least strength of completion words, of 100, that `auto` counts as a claim."""
 

@@ -10,21 +10,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, cast
 
-__all__ = [
-    "Event",
-    "JsonLines",
-    "Line",
-    "Oversized",
-    "Unreadable",
-    "as_json",
-    "mapping",
-    "number",
-    "objects",
-    "text",
-    "texts",
-    "whole",
-]
-
 Event = Mapping[str, Any]
 """A JSON object that a program has printed; nothing in it can be relied on."""
 

@@ -35,8 +35,6 @@ from ralph.types.output import (
 from ralph.types.plan import PlanItem, TaskPlan
 from ralph.types.verification import Verification
 
-__all__ = ["Loop", "Moves", "Pass", "Replay", "Replayed", "Step", "failure_of", "recorded_pass", "recorded_run"]
-
 _READ = 2_000
 _FEW = 9
 """The most allowed tool calls that a turn of unknown calls is taken to have made; ten are a busy turn."""

@@ -18,31 +18,6 @@ from ralph.records.record import PlanCount
 from ralph.types.output import Attempt, Changes, Outcome, ToolCall, Usage
 from ralph.types.verification import Verdict
 
-__all__ = [
-    "VERSION",
-    "BreakerChanged",
-    "Diagnosed",
-    "Event",
-    "ExecutorFellBack",
-    "Extended",
-    "IterationFinished",
-    "IterationStarted",
-    "MessageReceived",
-    "MessageStreamed",
-    "OrphansEnded",
-    "Paused",
-    "ProtectedRestored",
-    "Resumed",
-    "RunFinished",
-    "RunStarted",
-    "Told",
-    "ToolFinished",
-    "ToolStarted",
-    "VerificationFinished",
-    "VerificationStarted",
-    "parse_event",
-]
-
 VERSION = 1
 
 

@@ -2,8 +2,6 @@
 
 from typing import Literal
 
-__all__ = ["Chooser", "CliMode", "CommitPolicy", "Context", "PermissionMode", "ProtectChecks", "WireApi", "WorktreeEnd"]
-
 Context = Literal["fresh", "continue"]
 """Each iteration has a fresh session of the agent, or continues one."""
 

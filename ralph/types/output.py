@@ -14,27 +14,6 @@ from typing import Annotated, Literal, TypeVar
 
 from pydantic import BaseModel, Field, NonNegativeFloat, NonNegativeInt
 
-__all__ = [
-    "FINGERPRINTS_KEPT",
-    "Answered",
-    "Attempt",
-    "Changes",
-    "Checkpoint",
-    "Completed",
-    "Failed",
-    "FailureKind",
-    "Interrupted",
-    "Message",
-    "Outcome",
-    "Output",
-    "TimedOut",
-    "Timeouts",
-    "ToolCall",
-    "Usage",
-    "busy",
-    "is_new",
-]
-
 _N = TypeVar("_N", int, float)
 
 FINGERPRINTS_KEPT = 10

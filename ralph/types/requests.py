@@ -8,8 +8,6 @@ from typing import Literal
 
 from pydantic import BaseModel, NonNegativeInt
 
-__all__ = ["Request"]
-
 
 class Request(BaseModel, frozen=True):
     """One request to a run.

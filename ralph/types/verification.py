@@ -7,8 +7,6 @@ from pydantic import BaseModel, NonNegativeFloat, NonNegativeInt
 
 from ralph.types.output import Usage
 
-__all__ = ["CheckFiles", "PriorChecks", "Verdict", "Verification"]
-
 
 class CheckFiles(NamedTuple):
     """The files that a check depends on.

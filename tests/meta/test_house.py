@@ -36,9 +36,11 @@ def _stems(word: str) -> set[str]:
 
 def public_classes() -> Iterator[tuple[str, str]]:
     """Yield the name of each class that a documented package exports, with the package."""
-    for package in runpy.run_path(str(ROOT / "docs" / "generate.py"))["PACKAGES"]:
+    generate = runpy.run_path(str(ROOT / "docs" / "generate.py"))
+    for package in generate["PACKAGES"]:
         module = import_module(package)
-        yield from ((package, name) for name in module.__all__ if inspect.isclass(getattr(module, name)))
+        names = generate["_API"]["exported"](module)
+        yield from ((package, name) for name in names if inspect.isclass(getattr(module, name)))
 
 
 def test_the_names_of_public_classes_are_made_of_words_of_the_glossary() -> None:
