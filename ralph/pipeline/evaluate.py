@@ -45,35 +45,14 @@ _DENIALS = 3
 
 
 class RuleParts(Protocol):
-    """The parts that `Rules` are made of, by name, such as those of `ralph.plugins.Plugins`."""
+    """The parts that `Rules` are made of, by name, such as those of `ralph.plugins.Plugins`; here Ralph's own alone."""
 
     def strategy(self, name: str) -> Strategy:
         """Return the exit strategy with a name."""
-        ...
-
-    def fields_with(self, own: Sequence[StatusField]) -> tuple[StatusField, ...]:
-        """Return all status fields, your own first."""
-        ...
-
-    def analyzer_with(
-        self,
-        keywords: Sequence[Keyword] = (),
-        *,
-        further: Iterable[Analyzer | str] = (),
-        first: Analyzer | None = None,
-        no_progress: int,
-    ) -> Analyzer:
-        """Return the built-in analyzer or `first`, combined with the `further` ones."""
-        ...
-
-
-class _OwnParts:
-    """Ralph's own parts alone."""
-
-    def strategy(self, name: str) -> Strategy:
         return strategy_named(name)
 
     def fields_with(self, own: Sequence[StatusField]) -> tuple[StatusField, ...]:
+        """Return all status fields, your own first."""
         return tuple(own)
 
     def analyzer_with(
@@ -84,9 +63,14 @@ class _OwnParts:
         first: Analyzer | None = None,
         no_progress: int,
     ) -> Analyzer:
+        """Return the built-in analyzer or `first`, combined with the `further` ones."""
         for name in further:
             raise UnknownNameError("analyzer", str(name), ())
         return first or ResponseAnalyzer(keywords, no_progress=no_progress)
+
+
+class _OwnParts(RuleParts):
+    """Ralph's own parts alone."""
 
 
 @dataclass(frozen=True, slots=True)

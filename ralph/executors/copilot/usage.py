@@ -92,13 +92,7 @@ class UsageMeter:
 
 
 def _beyond(total: Usage, before: Usage) -> Usage:
-    return Usage(
-        input_tokens=_rest(total.input_tokens, before.input_tokens),
-        output_tokens=_rest(total.output_tokens, before.output_tokens),
-        cache_read_tokens=_rest(total.cache_read_tokens, before.cache_read_tokens),
-        premium_requests=_rest(total.premium_requests, before.premium_requests),
-        model_calls=_rest(total.model_calls, before.model_calls),
-    )
+    return Usage(**{name: _rest(getattr(total, name), getattr(before, name)) for name in Usage.model_fields})
 
 
 def _recorded(line: bytes) -> Usage:
