@@ -177,7 +177,7 @@ class CircuitBreaker:
         counted = _count(state, seen, self.settings.stagnation)
         if reason := self._over(counted, lambda threshold: threshold):
             return self._open(counted, reason, at)
-        reason = self._over(counted, _warning_level)
+        reason = self._over(counted, lambda threshold: max(1, threshold - max(1, threshold // 5)))
         return evolve(counted, warning=bool(reason), reason=reason)
 
     def cooled(self, state: BreakerState, at: datetime) -> BreakerState:
@@ -226,10 +226,6 @@ class CircuitBreaker:
         if count >= level(settings.same_error):
             return f"the same error {count} times: {error}"
         return ""
-
-
-def _warning_level(threshold: int) -> int:
-    return max(1, threshold - max(1, threshold // 5))
 
 
 def _half_open(state: BreakerState) -> BreakerState:

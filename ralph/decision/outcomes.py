@@ -98,13 +98,7 @@ LONGEST_WAIT = 7 * 86400.0
 
 
 class Considered(NamedTuple):
-    """One rule of the ordered table, as it was considered for a decision.
-
-    Attributes:
-        rule: its name, such as "test saturation".
-        decision: the decision that it makes; None if it does not apply.
-        why: why it applies, or why not, in a few words.
-    """
+    """One rule of the ordered table, and why it made its decision or, with None, why it did not apply."""
 
     rule: str
     decision: Decision | None

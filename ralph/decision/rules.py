@@ -65,11 +65,8 @@ class Situation(NamedTuple):
     Attributes:
         streaks: with this iteration (`Streaks.after`).
         breaker: with this iteration.
-        at: the time.
-        claim: the claim that the exit strategy sees in the case.
         verification: the verdicts on the claim; None if nothing was verified.
         checks: the results of the run's checks before it.
-        limit: the limit that is reached, if one is.
         breaker_ends_run: whether an open breaker stops the run or waits for `breaker_until`.
     """
 

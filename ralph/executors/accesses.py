@@ -103,11 +103,7 @@ class Access:
 
 
 def accesses(request: PermissionRequest, workspace: Path, home: Path) -> Iterator[Access]:
-    """Yield everything that the request would touch, as far as it shows.
-
-    Raises:
-        UnreadableScriptError: its shell text cannot be read.
-    """
+    """Yield everything that the request would touch. Raises `UnreadableScriptError` for a text that cannot be read."""
     if request.kind == "shell":
         yield from _Shell(workspace, home).accesses(request.command)
         return

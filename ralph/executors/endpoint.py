@@ -45,7 +45,7 @@ async def check_endpoint(url: str) -> None:
         ExecutorUnavailableError: the connection is refused, or the host has no address.
     """
     host, port = parse_endpoint(url)
-    if _proxied(url, host):
+    if url.partition(":")[0] in urllib.request.getproxies() and not urllib.request.proxy_bypass(host):
         return
     try:
         with anyio.move_on_after(_PATIENCE):
@@ -55,10 +55,6 @@ async def check_endpoint(url: str) -> None:
             f"The model endpoint {Redactor()(url)} cannot be reached: {_cause(error, host, port)}.",
             "Start the model's server, or correct --base-url.",
         ) from error
-
-
-def _proxied(url: str, host: str) -> bool:
-    return url.partition(":")[0] in urllib.request.getproxies() and not urllib.request.proxy_bypass(host)
 
 
 def _cause(error: OSError, host: str, port: int) -> str:

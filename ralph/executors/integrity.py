@@ -58,11 +58,7 @@ def require_unchanged(folder: Path, label: str, *, unpacked: Path | None = None)
 
 
 def require_private(folder: Path, label: str) -> None:
-    """Require that only this user, or the superuser, may change what is in a folder, or the folder itself.
-
-    Raises:
-        ProvisionError: others may.
-    """
+    """Raise `ProvisionError` if others than this user and the superuser may change a folder, or what is in it."""
     if os.name != "posix":
         return
     top = folder.resolve()

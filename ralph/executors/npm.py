@@ -16,14 +16,13 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequen
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
 
 import anyio
 import anyio.to_thread
 
 from ralph.errors import ProvisionError, UsageError
 from ralph.executors.integrity import record, require_unchanged
-from ralph.system.files import find_program
+from ralph.system.files import find_program, lock
 from ralph.system.process import run
 
 Progress = Callable[[str, int, int | None], None]
@@ -199,11 +198,7 @@ class NpmProgram:
 
 
 def platform_name(*, musl: bool = True) -> str:
-    """Return this machine in npm's words, such as "linux-x64".
-
-    Args:
-        musl: name a Linux with musl's C library "linuxmusl".
-    """
+    """Return this machine in npm's words, such as "linux-x64"; with `musl`, "linuxmusl-x64" with musl's C library."""
     system = "linuxmusl" if musl and sys.platform == "linux" and _has_musl() else sys.platform
     machine = {"x86_64": "x64", "amd64": "x64", "aarch64": "arm64"}.get(platform.machine().lower(), platform.machine())
     return f"{system}-{machine}"
@@ -248,25 +243,10 @@ async def _alone(cache: Path, report: Progress) -> AsyncGenerator[None]:
     """Wait until no other process works in `cache`. The lock ends with the process, however that ends."""
     await anyio.Path(cache).mkdir(parents=True, exist_ok=True)
     with (cache / "lock").open("a") as file:
-        while not _locked(file):
+        while not lock(file.fileno()):
             report("wait", 0, None)
             await anyio.sleep(_POLL)
         yield
-
-
-def _locked(file: IO[str]) -> bool:
-    try:
-        if sys.platform == "win32":
-            import msvcrt
-
-            msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
-        else:
-            import fcntl
-
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except (BlockingIOError, PermissionError):
-        return False
-    return True
 
 
 def _staging(cache: Path) -> Path:

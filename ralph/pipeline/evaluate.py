@@ -281,7 +281,9 @@ def evaluate(
     """
     case = _after_verification(rules, assessed.case, verification, stopped)
     breaker = _breaker_after(rules, state, case, verification, started_at=started_at, at=at)
-    spent = _spent_after(rules, state, case, verification, at=min(started_at, at), duration=duration)
+    calls = 1 + len(case.output.attempts) + (verification.sessions if verification else 0)
+    called = state.spent.called(min(started_at, at), keep=rules.limits.calls_per_hour, times=calls)
+    spent = called.used(case.output.usage, duration, counts=not _waits(state, case))
     checks = state.checks.after(verification)
     situation = situation_of(
         rules,
@@ -343,13 +345,7 @@ def situation_of(
     claim: Claim | None,
     verification: Verification | None,
 ) -> Situation:
-    """Return the facts that the decision on a case rests on.
-
-    Args:
-        before: the streaks after the iteration before.
-        checks, breaker, spent: with this iteration.
-        at: when the iteration was over.
-    """
+    """Return the facts that the decision on a case rests on; all but the streaks `before` include this iteration."""
     return Situation(
         case,
         before.after(case),
@@ -388,14 +384,6 @@ def _breaker_after(
 def _waits(state: RunState, case: Case) -> bool:
     """Return whether the run waits for a service after the iteration, which then counts against nothing."""
     return case.limited or (case.unanswered and state.streaks.answered)
-
-
-def _spent_after(
-    rules: Rules, state: RunState, case: Case, verification: Verification | None, *, at: datetime, duration: float
-) -> Spent:
-    calls = 1 + len(case.output.attempts) + (verification.sessions if verification else 0)
-    called = state.spent.called(at, keep=rules.limits.calls_per_hour, times=calls)
-    return called.used(case.output.usage, duration, counts=not _waits(state, case))
 
 
 def observe(case: Case, verification: Verification | None, *, outside: tuple[str, ...] = ()) -> Observation:

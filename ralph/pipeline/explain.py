@@ -50,13 +50,7 @@ class Line(BaseModel, frozen=True):
 
 
 class Stage(BaseModel, frozen=True):
-    """One step of the chain.
-
-    Attributes:
-        name: the subject, such as "completion".
-        conclusion: in a few words.
-        lines: its grounds.
-    """
+    """One step of the chain: its subject, such as "completion", its conclusion in a few words, and the grounds."""
 
     name: str
     conclusion: str

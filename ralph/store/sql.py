@@ -296,11 +296,7 @@ class _Thread:
 
 @dataclass(frozen=True)
 class _Call:
-    """A call of the tables; equal calls are retries of each other.
-
-    Attributes:
-        abandoned: no one waits for its answer any more, once this is not empty.
-    """
+    """A call of the tables; equal calls are retries of each other. No one waits once `abandoned` is not empty."""
 
     function: Callable[..., Any]
     args: tuple[Any, ...]

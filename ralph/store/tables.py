@@ -74,10 +74,7 @@ _UPDATE_RUN = (
 class InDoubtError(Exception):
     """A connection lost during a commit, which may have succeeded or not.
 
-    Attributes:
-        mark: the database's id of the transaction.
-        result: the transaction's result if it succeeded.
-        lost: the driver's error.
+    It has the database's mark of the transaction, its result if it succeeded, and the driver's error.
     """
 
     def __init__(self, mark: str, result: object, lost: Exception) -> None:

@@ -241,3 +241,22 @@ def find_program(name: str, env: Mapping[str, str] | None = None) -> str | None:
 
 def _absolute(path: str | None) -> str:
     return os.pathsep.join(entry for entry in (path or "").split(os.pathsep) if Path(entry).is_absolute())
+
+
+def lock(handle: int) -> bool:
+    """Lock an open file for this process until it is closed; return False, at once, if another one has it."""
+    try:
+        if sys.platform == "win32":
+            import msvcrt
+
+            os.lseek(handle, 1 << 20, os.SEEK_SET)  # others cannot read what is locked, so not a byte of the content
+            msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)
+        else:
+            import fcntl
+
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except (BlockingIOError, PermissionError):
+        if sys.platform == "win32":
+            os.lseek(handle, 0, os.SEEK_SET)
+        return False
+    return True

@@ -3,13 +3,12 @@
 import hashlib
 import json
 import os
-import sys
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
 from ralph.errors import WorkspaceBusyError, WorkspaceError
-from ralph.system.files import take_from_others
+from ralph.system.files import lock, take_from_others
 
 
 class WorkspaceLock:
@@ -41,7 +40,7 @@ class WorkspaceLock:
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
-            free = _lock(handle)
+            free = lock(handle)
         except OSError as error:
             raise WorkspaceError(
                 f"The lock {str(path)!r} cannot be taken: {error.strerror}.",
@@ -93,27 +92,3 @@ def _owner(handle: int) -> tuple[str, int]:
         note = json.loads(os.read(handle, 65_536))
         return str(note["run_id"]), int(note["pid"])
     return "unknown", 0
-
-
-if sys.platform == "win32":
-    import msvcrt
-
-    def _lock(handle: int) -> bool:
-        """Locks a byte far behind the note, for what is locked there cannot be read by others."""
-        os.lseek(handle, 1 << 20, os.SEEK_SET)
-        try:
-            msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)
-        except OSError:
-            os.lseek(handle, 0, os.SEEK_SET)
-            return False
-        return True
-
-else:
-    import fcntl
-
-    def _lock(handle: int) -> bool:
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return False
-        return True

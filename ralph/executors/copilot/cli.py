@@ -100,14 +100,9 @@ class CopilotCLIExecutor(CopilotExecutor, ProgramExecutor):
             str(self.program),
             *("--output-format", "json", "--no-ask-user", "--no-auto-update", "--no-color"),
             *("--session-id", turn.transcript.session_id or ""),
-            *self._flags(turn),
+            *permission_flags(self.policy(turn), turn.workspace, readers=LOOKING if turn.read_only else _READERS),
+            *(["--no-custom-instructions"] if turn.read_only else []),
         ]
-
-    def _flags(self, turn: Turn) -> list[str]:
-        if not turn.read_only:
-            return permission_flags(self.policy(turn), turn.workspace)
-        looking = permission_flags(self.policy(turn), turn.workspace, readers=LOOKING)
-        return [*looking, "--no-custom-instructions"]
 
     def environment(self, turn: Turn) -> dict[str, str]:
         """Return the whole environment. With an endpoint, the CLI connects to nothing else."""
@@ -220,11 +215,7 @@ class CopilotCLIExecutor(CopilotExecutor, ProgramExecutor):
 
 
 class _CLIListener(Listener):
-    """Follows the CLI's output.
-
-    Attributes:
-        calls: how many requests to the model were seen.
-    """
+    """Follows the CLI's output; `calls` counts the requests to the model that were seen."""
 
     def __init__(self, transcript: Transcript, logs: Path, log: SessionLog, start_limit: float) -> None:
         super().__init__(transcript)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from ralph.errors import RalphError
 from ralph.executors.copilot.base import LOGINS
-from ralph.executors.copilot.provision import PINNED, REMEDY, Found, present_cli
+from ralph.executors.copilot.provision import PINNED, REMEDY, present_cli
 from ralph.system.files import find_program
 from ralph.system.process import run
 
@@ -21,14 +21,7 @@ _PATIENCE = 20.0
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing that was looked for.
-
-    Attributes:
-        name: such as "copilot" or "git".
-        ok: Ralph can work with what was found.
-        detail: what was found, or what is wrong.
-        remedy: what to do; empty if nothing need be done.
-    """
+    """One thing that was looked for, and whether Ralph can work with it; `remedy` is empty if nothing need be done."""
 
     name: str
     ok: bool
@@ -66,18 +59,14 @@ async def _copilot(
     except RalphError as error:
         return [Finding("copilot", ok=False, detail=error.problem, remedy=error.remedy)]
     if found:
+        runtime = str(found.runtime or "not unpacked yet; the CLI does so when it is first launched")
         return [
             Finding("copilot", ok=True, detail=f"{found.version or 'version unknown'}, {found.path} ({found.source})"),
-            _runtime(found),
+            Finding("copilot-runtime", ok=True, detail=runtime),
         ]
     if npm:
         return [Finding("copilot", ok=True, detail=f"not here yet; the first run fetches version {PINNED} with npm")]
     return [Finding("copilot", ok=False, detail="not here, and there is no npm to fetch it with", remedy=REMEDY)]
-
-
-def _runtime(found: Found) -> Finding:
-    detail = str(found.runtime) if found.runtime else "not unpacked yet; the CLI does so when it is first launched"
-    return Finding("copilot-runtime", ok=True, detail=detail)
 
 
 async def _program(name: str, env: Mapping[str, str]) -> Finding | None:

@@ -335,8 +335,7 @@ def is_supported(version: str) -> bool:
 def _suits(found: Found) -> bool:
     """Return True for a version known to work; a runtime without a version is left to the SDK's own check.
 
-    Raises:
-        UsageError: the version is not one of them, and the user named the program.
+    Raises `UsageError` for another version of a program that the user named.
     """
     if is_supported(found.version or "") or (found.version is None and not found.takes_prompts):
         return True

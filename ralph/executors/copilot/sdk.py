@@ -169,12 +169,7 @@ class CopilotSDKExecutor(CopilotExecutor):
 
 
 class Conversation:
-    """One turn: it opens a session, sends the prompt, and listens to the events until the turn is over.
-
-    Args:
-        options: for the SDK's session, except the handlers.
-        classify: returns the failure that an event reports, or None.
-    """
+    """One turn: it opens a session, sends the prompt, and listens to the events until the turn is over."""
 
     def __init__(
         self,
@@ -198,9 +193,7 @@ class Conversation:
     async def hold(self, prompt: str, last_session: str | None) -> Outcome:
         """Run the turn and return how it ended. A cancellation propagates; call `close` in any case.
 
-        Args:
-            prompt: the text that is sent.
-            last_session: the one before; it is deleted unless it is continued, so that none pile up.
+        The last session is deleted unless it is continued, so that none pile up.
         """
         self._runtime.new_turn()
 

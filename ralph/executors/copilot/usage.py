@@ -24,13 +24,9 @@ _LONGEST_RECORD = 65_536
 
 
 class SessionLog:
-    """The tokens of a running turn, so that a limit on them can end it.
+    """The tokens of a running turn, so that a limit on them can end it; `counted` is what `more` has returned so far.
 
-    Args:
-        path: the log. Its present content belongs to earlier turns.
-
-    Attributes:
-        counted: the usage that `more` has returned so far.
+    The present content of the log belongs to earlier turns.
     """
 
     def __init__(self, path: Path) -> None:
@@ -44,7 +40,9 @@ class SessionLog:
 
     def more(self) -> Usage:
         """Return what was used since the last call."""
-        added = sum((_recorded(line) for line in self._lines() if line.startswith(_RECORD)), Usage())
+        calls = (mapping(_parsed(line).get("data")) for line in self._lines() if line.startswith(_RECORD))
+        # How a call is billed is known only at the turn's end.
+        added = sum((tokens_of(mapping(call.get("usage"))) for call in calls), Usage())
         self.counted += added
         return added
 
@@ -75,7 +73,6 @@ class UsageMeter:
             begun_here: the session cannot be older than this meter. Otherwise the first turn of an unknown session is
                 not measured, because the total may include earlier turns.
             counted: what was counted while the turn ran; it is left out.
-            session_id: the session's.
         """
         counted = counted or Usage()
         seen = Usage(model_calls=calls) if calls else Usage()
@@ -93,11 +90,6 @@ class UsageMeter:
 
 def _beyond(total: Usage, before: Usage) -> Usage:
     return Usage(**{name: _rest(getattr(total, name), getattr(before, name)) for name in Usage.model_fields})
-
-
-def _recorded(line: bytes) -> Usage:
-    """Return the tokens of one call; how it is billed is known only at the turn's end."""
-    return tokens_of(mapping(mapping(_parsed(line).get("data")).get("usage")))
 
 
 def _total(path: Path) -> Usage | None:
