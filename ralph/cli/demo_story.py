@@ -63,16 +63,8 @@ def make_repository(folder: Path) -> None:
 
 
 def _status_report(text: str, *, done: bool, reason: str) -> Say:
-    lines = [
-        text,
-        "",
-        "---RALPH_STATUS---",
-        f"EXIT_SIGNAL: {str(done).lower()}",
-        f"STATUS: {'COMPLETE' if done else 'IN_PROGRESS'}",
-        f"REASON: {reason}",
-        "---END_RALPH_STATUS---",
-    ]
-    return Say("\n".join(lines))
+    status = f"EXIT_SIGNAL: {str(done).lower()}\nSTATUS: {'COMPLETE' if done else 'IN_PROGRESS'}\nREASON: {reason}"
+    return Say(f"{text}\n\n---RALPH_STATUS---\n{status}\n---END_RALPH_STATUS---")
 
 
 def _chapters() -> dict[int, list[Step]]:

@@ -3,6 +3,7 @@
 import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from ralph.cli.output import console, print_json, print_line
@@ -23,6 +24,7 @@ _ON_THE_WAY = 6
 _TURNS = {"pause": "waits", "halt": "stops"}
 _EVIDENCE = 3
 _WARNINGS = 10
+_end = attrgetter("stopped_at", "stop_reason", "saved")
 _DEFAULT_LIMIT = Limits().max_iterations or 0
 
 
@@ -190,11 +192,7 @@ def _account(result: Replayed) -> Iterator[Row]:
 
 def _difference(result: Replayed, without: Replayed) -> str:
     """Return how the run ends without the overrides."""
-    if (result.stopped_at, result.stop_reason, result.saved) == (
-        without.stopped_at,
-        without.stop_reason,
-        without.saved,
-    ):
+    if _end(result) == _end(without):
         return "the same"
     saved = f"; saves {_saved([without])}; cuts {_cut([without])}" if without.saved else ""
     return f"{_ending(without)}{saved}"

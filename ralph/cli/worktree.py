@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -73,23 +73,16 @@ def end_resumed_worktree(
 
 
 async def report_remaining_worktree(record: "RunRecord", *, would: bool) -> list[str]:
-    """Report the worktree that remains, with its branch, after a run is removed from the store.
+    """Report the worktree that remains, with its branch, after a run is removed from the store, or `would` be.
 
-    Args:
-        record: the run.
-        would: report what would remain: the run is not removed.
-
-    Returns:
-        The folder of the worktree; empty if none exists.
+    Return its folder; empty if none exists.
     """
     from ralph.workspace.worktree import find_worktree
 
-    if not record.origin or not record.workspace:
-        return []
-    try:
-        worktree = find_worktree(Path(record.origin), Path(record.workspace), record.id)
-    except WorkspaceError:
-        return []
+    worktree = None
+    if record.origin and record.workspace:
+        with suppress(WorkspaceError):
+            worktree = find_worktree(Path(record.origin), Path(record.workspace), record.id)
     if worktree is None:
         return []
     _report(await worktree.kept(f"The worktree of run {record.id} {'would stay' if would else 'stays'}."))

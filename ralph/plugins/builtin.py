@@ -11,7 +11,6 @@ if TYPE_CHECKING:
     from ralph.decision.claims import Strategy
     from ralph.executors import Executor
     from ralph.store import Store
-    from ralph.tasks import Task
     from ralph.verifiers import VerifierProvider
 
 
@@ -43,8 +42,10 @@ def ralph_strategies() -> "Iterable[Strategy]":
 @hookimpl
 def ralph_task_sources() -> "Iterable[Provider]":
     """Return the built-in sources of tasks."""
-    yield Provider("plan", "a Markdown checklist of the workspace", _plan)
-    yield Provider("prd", "a PRD in JSON, with user stories", _prd)
+    from ralph import tasks
+
+    yield Provider("plan", "a Markdown checklist of the workspace", lambda c: tasks.plan_task(c.workspace, c.argument))
+    yield Provider("prd", "a PRD in JSON, with user stories", lambda c: tasks.prd_task(c.workspace, c.argument))
 
 
 @hookimpl
@@ -93,15 +94,3 @@ def _store(context: BuildContext) -> "Store":
     from ralph.store import open_store
 
     return open_store(context.argument)
-
-
-def _plan(context: BuildContext) -> "Task":
-    from ralph.tasks import plan_task
-
-    return plan_task(context.workspace, context.argument)
-
-
-def _prd(context: BuildContext) -> "Task":
-    from ralph.tasks import prd_task
-
-    return prd_task(context.workspace, context.argument)

@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     from ralph.settings.consent import Ask
 
 _DEFAULT = ".ralph/plugin.py"
-_MOST_BYTES = 1_000_000
 
 
 def are_off() -> bool:
@@ -65,17 +64,12 @@ def _local(found: "SettingsFound", folder: Path, *, trust: bool, ask: "Ask | Non
 
 
 def _read(path: Path, *, required: bool) -> bytes | None:
-    from ralph.system.files import read_regular
+    from ralph.settings.sources import MOST_BYTES, read_file
 
-    try:
-        content = read_regular(path, _MOST_BYTES + 1)
-    except (FileNotFoundError, NotADirectoryError):
-        if not required:
-            return None
-        raise UsageError(f"The plug-in file {path} does not exist.", "Correct `plugin_file`, or remove it.") from None
-    except OSError as error:
-        problem = "it is a link" if path.is_symlink() else error.strerror or error
-        raise UsageError(f"The plug-in file {path} cannot be read: {problem}.", "Fix it, or remove it.") from error
-    if len(content) > _MOST_BYTES:
-        raise UsageError(f"The plug-in file {path} is larger than {_MOST_BYTES:,} bytes.", "Turn it into a package.")
+    named = f"The plug-in file {path}"
+    content = read_file(path, named, "Fix it, or remove it.")
+    if content is None and required:
+        raise UsageError(f"{named} does not exist.", "Correct `plugin_file`, or remove it.")
+    if content is not None and len(content) > MOST_BYTES:
+        raise UsageError(f"{named} is larger than {MOST_BYTES:,} bytes.", "Turn it into a package.")
     return content

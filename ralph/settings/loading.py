@@ -176,8 +176,7 @@ def _given(flags: Mapping[str, object]) -> Source:
 
 def _naming_flag(error: SettingError, given: Source) -> SettingError | UsageError:
     """Return an error of the command line with the flag instead of the key."""
-    keys = {flag: setting.key for flag, setting in FLAGS.items()}
-    flag = next((flag for flag, key in keys.items() if error.key == key or error.key.startswith(f"{key}.")), None)
+    flag = next((flag for flag, each in FLAGS.items() if f"{error.key}.".startswith(f"{each.key}.")), None)
     if error.source != given.name or flag is None:
         return error
     problem = error.problem.removeprefix(f"{error.source}: {error.key}: ")

@@ -11,7 +11,7 @@ from typing import Any, cast
 from ralph.errors import SettingError, UsageError, WorkspaceError
 from ralph.system.files import read_regular, toml_table
 
-_MOST_BYTES = 1_000_000
+MOST_BYTES = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,20 +67,29 @@ def toml_source(path: Path) -> FileSource | None:
         UsageError: the file cannot be read, or is too large.
         SettingError: it is not valid TOML in UTF-8.
     """
+    content = read_file(path, str(path), "Fix it, or remove it: it is not needed.")
+    return None if content is None else parse_toml(path, content)
+
+
+def read_file(path: Path, named: str, remedy: str) -> bytes | None:
+    """Return a file's first bytes, one more than `MOST_BYTES` if it is larger; None if it does not exist.
+
+    Raises:
+        UsageError: the file, as it is named, cannot be read.
+    """
     try:
-        content = read_regular(path, _MOST_BYTES + 1)
+        return read_regular(path, MOST_BYTES + 1)
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as error:
         problem = "it is a link" if path.is_symlink() else error.strerror or error
-        raise UsageError(f"{path} cannot be read: {problem}.", "Fix it, or remove it: it is not needed.") from error
-    return parse_toml(path, content)
+        raise UsageError(f"{named} cannot be read: {problem}.", remedy) from error
 
 
 def parse_toml(path: Path, content: bytes) -> FileSource:
     """Parse a file of settings; raise as `toml_source` does."""
-    if len(content) > _MOST_BYTES:
-        raise UsageError(f"{path} is larger than {_MOST_BYTES:,} bytes.", "Settings need only a few lines.")
+    if len(content) > MOST_BYTES:
+        raise UsageError(f"{path} is larger than {MOST_BYTES:,} bytes.", "Settings need only a few lines.")
     try:
         return FileSource(str(path), toml_table(content.decode()), content)
     except UnicodeDecodeError as error:

@@ -13,6 +13,10 @@ from ralph.system.files import read_regular, toml_table
 _READ = 512 * 1024
 
 
+_Found = tuple[str, str] | None
+"""A command, and the reason for it."""
+
+
 class Detected(BaseModel, frozen=True):
     """A project's test command.
 
@@ -28,7 +32,8 @@ class Detected(BaseModel, frozen=True):
 def detect_test_command(workspace: Path) -> Detected | None:
     """Return the test command of the project in a folder; None if it is unknown. Runs nothing."""
     project = _Project(workspace)
-    return next((found for find in _FINDERS if (found := find(project))), None)
+    found = next((found for find in _FINDERS if (found := find(project))), None)
+    return Detected(command=found[0], reason=found[1]) if found else None
 
 
 class _Project:
@@ -64,22 +69,22 @@ class _Project:
             return {}
 
 
-def _python(project: _Project) -> Detected | None:
+def _python(project: _Project) -> _Found:
     tools = _table(project.toml("pyproject.toml").get("tool"))
     if reason := _names_pytest(project, tools):
-        return Detected(command=_pytest(project, tools), reason=reason)
+        return _pytest(project, tools), reason
     if project.has("tox.ini") or "tox" in tools:
-        return Detected(command="tox", reason="tox is configured")
+        return "tox", "tox is configured"
     if project.has("noxfile.py"):
-        return Detected(command="nox", reason="there is noxfile.py")
+        return "nox", "there is noxfile.py"
     if project.has("manage.py"):
-        return Detected(command="python manage.py test", reason="there is Django's manage.py")
+        return "python manage.py test", "there is Django's manage.py"
     if not (name := project.any("test_*.py") or project.any("tests/test_*.py")):
         return None
     if "import unittest" in project.text(name) or "from unittest" in project.text(name):
         apart = name.startswith("tests/") and not project.has("tests/__init__.py")
-        return Detected(command=f"python -m unittest discover{' -s tests' * apart}", reason=f"{name} uses unittest")
-    return Detected(command=_pytest(project, tools), reason=f"there is {name}")
+        return f"python -m unittest discover{' -s tests' * apart}", f"{name} uses unittest"
+    return _pytest(project, tools), f"there is {name}"
 
 
 def _names_pytest(project: _Project, tools: dict[str, Any]) -> str:
@@ -107,7 +112,7 @@ def _pytest(project: _Project, tools: dict[str, Any]) -> str:
     return f"{runner} run pytest" if runner else "python -m pytest"
 
 
-def _javascript(project: _Project) -> Detected | None:
+def _javascript(project: _Project) -> _Found:
     package = project.json("package.json")
     script = _table(package.get("scripts")).get("test")
     if isinstance(script, str) and script.strip() and "no test specified" not in script:
@@ -115,58 +120,54 @@ def _javascript(project: _Project) -> Detected | None:
         locks = (("pnpm-lock.yaml", "pnpm"), ("yarn.lock", "yarn"), ("bun.lock", "bun"), ("bun.lockb", "bun"))
         tool = next((tool for name, tool in locks if project.has(name)), "npm")
         tool = declared if declared in {"npm", "pnpm", "yarn", "bun"} else tool
-        return Detected(
-            command=f"{tool} run test" if tool == "bun" else f"{tool} test", reason="package.json has a test script"
-        )
+        return f"{tool} run test" if tool == "bun" else f"{tool} test", "package.json has a test script"
     for name in ("deno.json", "deno.jsonc"):
         if project.has(name):
             task = "test" in _table(project.json(name).get("tasks"))
-            return Detected(command="deno task test" if task else "deno test", reason=f"there is {name}")
+            return "deno task test" if task else "deno test", f"there is {name}"
     return None
 
 
-def _java(project: _Project) -> Detected | None:
+def _java(project: _Project) -> _Found:
     if project.has("pom.xml"):
-        return Detected(command="./mvnw test" if project.has("mvnw") else "mvn test", reason="there is pom.xml")
+        return "./mvnw test" if project.has("mvnw") else "mvn test", "there is pom.xml"
     if name := project.has("build.gradle", "build.gradle.kts", "settings.gradle", "settings.gradle.kts"):
-        return Detected(
-            command="./gradlew test" if project.has("gradlew") else "gradle test", reason=f"there is {name}"
-        )
+        return "./gradlew test" if project.has("gradlew") else "gradle test", f"there is {name}"
     return None
 
 
-def _ruby(project: _Project) -> Detected | None:
+def _ruby(project: _Project) -> _Found:
     if name := project.has(".rspec", "spec/spec_helper.rb"):
-        return Detected(command="bundle exec rspec" if project.has("Gemfile") else "rspec", reason=f"there is {name}")
+        return "bundle exec rspec" if project.has("Gemfile") else "rspec", f"there is {name}"
     if project.has("bin/rails"):
-        return Detected(command="bin/rails test", reason="there is bin/rails")
+        return "bin/rails test", "there is bin/rails"
     if _RAKE_TEST.search(project.text("Rakefile")):
-        return Detected(command="bundle exec rake test", reason="Rakefile has a test task")
+        return "bundle exec rake test", "Rakefile has a test task"
     return None
 
 
-def _php(project: _Project) -> Detected | None:
+def _php(project: _Project) -> _Found:
     if "test" in _table(project.json("composer.json").get("scripts")):
-        return Detected(command="composer test", reason="composer.json has a test script")
+        return "composer test", "composer.json has a test script"
     if name := project.has("phpunit.xml", "phpunit.xml.dist"):
-        return Detected(command="vendor/bin/phpunit", reason=f"there is {name}")
+        return "vendor/bin/phpunit", f"there is {name}"
     return None
 
 
-def _by_one_file(project: _Project) -> Detected | None:
+def _by_one_file(project: _Project) -> _Found:
     for glob, command in _ONE_FILE:
         if name := project.any(glob):
-            return Detected(command=command, reason=f"there is {name}")
+            return command, f"there is {name}"
     return None
 
 
-def _target(project: _Project) -> Detected | None:
+def _target(project: _Project) -> _Found:
     for names, command in (
         (("GNUmakefile", "makefile", "Makefile"), "make test"),
         (("justfile", "Justfile"), "just test"),
     ):
         if (name := project.has(*names)) and _TARGET.search(project.text(name)):
-            return Detected(command=command, reason=f"{name} has a target called test")
+            return command, f"{name} has a target called test"
     return None
 
 
@@ -188,7 +189,7 @@ _ONE_FILE = (
     ("*.sln", "dotnet test"),
     ("*.csproj", "dotnet test"),
 )
-_FINDERS: tuple[Callable[[_Project], Detected | None], ...] = (
+_FINDERS: tuple[Callable[[_Project], _Found], ...] = (
     *(_python, _javascript, _by_one_file, _java, _ruby, _php),
     _target,
 )

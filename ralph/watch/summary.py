@@ -50,6 +50,20 @@ _NEXT_UNSTORED = {
 
 _ALLOW = "start a run that allows it: --allow PATTERN, or another --permission"
 _KEY = "RALPH_EXECUTOR__API_KEY, or executor.api_key in your own ralph.toml"
+_AT_ENDPOINT = {
+    403: f"check the endpoint's key ({_KEY}) and that it may use what --model names; then --base-url",
+    404: "check --base-url (most endpoints end in /v1) and that --model names a model that it has",
+    "auth": f"set the endpoint's key: {_KEY}",
+    "refused": "check --model and --wire-api; if the request was too long, give a smaller task or another model",
+}
+_OTHER = "check that the endpoint of --base-url answers; its log says more"
+_AT_GITHUB = {
+    "auth": "start `copilot` and enter /login, or set GH_TOKEN, or name your own endpoint with --base-url",
+    403: "check that the account has Copilot and may use the model, or choose another one with --model",
+    "refused": "choose another model with --model; if the request was too long, give a smaller task",
+}
+"""By the HTTP status or the kind of the failure; the first that fits counts."""
+
 _CANNOT_TELL = "nothing proves that the work is done; a --verify CMD that fails until then does"
 
 
@@ -131,33 +145,8 @@ def next_step(
     """
     usual = (_NEXT if kept else _NEXT_UNSTORED).get(reason or "", "")
     if reason == "executor_unavailable" and isinstance(outcome, Failed):
-        return (_at_endpoint(outcome) if endpoint else _at_github(outcome)) or usual
+        steps, other = (_AT_ENDPOINT, _OTHER) if endpoint else (_AT_GITHUB, usual)
+        return next((step for what, step in steps.items() if what in {outcome.status, outcome.failure}), other)
     if reason == "circuit_open" and "permission-denied" in detail:
         return f"see what was denied (`ralph logs`), and {_ALLOW}" if kept else _ALLOW
     return usual
-
-
-def _at_endpoint(failure: Failed) -> str:
-    match failure:
-        case Failed(status=403):
-            return f"check the endpoint's key ({_KEY}) and that it may use what --model names; then --base-url"
-        case Failed(status=404):
-            return "check --base-url (most endpoints end in /v1) and that --model names a model that it has"
-        case Failed(failure="auth"):
-            return f"set the endpoint's key: {_KEY}"
-        case Failed(failure="refused"):
-            return "check --model and --wire-api; if the request was too long, give a smaller task or another model"
-        case _:
-            return "check that the endpoint of --base-url answers; its log says more"
-
-
-def _at_github(failure: Failed) -> str:
-    match failure:
-        case Failed(failure="auth"):
-            return "start `copilot` and enter /login, or set GH_TOKEN, or name your own endpoint with --base-url"
-        case Failed(status=403):
-            return "check that the account has Copilot and may use the model, or choose another one with --model"
-        case Failed(failure="refused"):
-            return "choose another model with --model; if the request was too long, give a smaller task"
-        case _:
-            return ""
