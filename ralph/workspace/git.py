@@ -144,7 +144,6 @@ class GitWorkspace(PlainWorkspace):
         seen_by = "checkpoint" if problem else "git"
         if removed := self._index.removed:
             problem = f"Git waited for pipes, which are removed: {some_of(removed)}. {problem}".strip()
-            self._index.removed = []
         made = Snapshot(fingerprint=fingerprint(head, files), head=head, files=files, seen_by=seen_by, problem=problem)
         self._seen = _Seen(made, look, monotonic())
         return made
@@ -163,7 +162,9 @@ class GitWorkspace(PlainWorkspace):
         )
         if made.commit:
             self._indexed = indexed if made is before else fresh
-        return made
+        removed, self._index.removed = self._index.removed, []
+        said = f"Git waited for pipes, which are removed: {some_of(removed)}. {made.problem}".strip()
+        return evolve(made, problem=said) if removed else made
 
     def acquire(self, run_id: str) -> None:
         super().acquire(run_id)

@@ -17,6 +17,7 @@ from ralph.workspace.repository import Repository
 from ralph.workspace.scan import ABSENT
 
 _MOST = 200
+_NAMES = 10_000
 _REFS = 5000
 """Refs that are watched."""
 
@@ -165,7 +166,7 @@ class UsersWork:
         self.head: str | None = None
         self._history = history
         self._files: dict[str, str] = {}
-        self._ignored: dict[str, int] = {}
+        self._ignored: dict[str, list[int]] = {}
 
     async def note(self, run_id: str, snapshot: Snapshot, ignored: Callable[[], Awaitable[Iterable[str]]]) -> None:
         """Note what differs from the commit at the start of a run; for a resumed run, what was noted then.
@@ -181,12 +182,12 @@ class UsersWork:
             noted = json.loads(self._file.read_text())
             if noted["run"] == run_id:
                 self._run, self.head, self._files = run_id, noted["head"], dict(noted["files"])
-                self._ignored = {path: number for path, number in noted.get("ignored", {}).items() if _inode(path)}
+                self._ignored = {path: mark for path in noted.get("ignored", {}) if (mark := _mark(path))}
                 self._history.note(snapshot.head, noted.get("refs"))
                 return
         files = {path: mark for path, mark in snapshot.files.items() if mark != ABSENT}
         self._run, self.head, self._files = run_id, snapshot.head, files
-        self._ignored = {path: number for path in islice(await ignored(), _MOST) if (number := _inode(path))}
+        self._ignored = {path: mark for path in islice(await ignored(), _MOST) if (mark := _mark(path))}
         self._history.note(snapshot.head)
         noted = {"run": run_id, "head": snapshot.head, "files": files, "refs": self._history.refs}
         with suppress(OSError):
@@ -194,12 +195,15 @@ class UsersWork:
 
     def ignored_gone(self) -> list[str]:
         """Return the ignored paths that are gone since this was last asked; one renamed in its folder is not gone."""
-        gone = [path for path in self._ignored if not _inode(path)]
+        now = {path: _mark(path) for path in self._ignored}
+        gone = [path for path, mark in now.items() if not mark]
         for folder in {os.path.dirname(path) for path in gone}:  # noqa: PTH120
             with suppress(OSError), os.scandir(folder) as entries:
-                there = {entry.inode() for entry in entries}
-                gone = [path for path in gone if os.path.dirname(path) != folder or self._ignored[path] not in there]  # noqa: PTH120
-        self._ignored = {path: number for path, number in self._ignored.items() if path not in gone and _inode(path)}
+                there = {tuple(_mark(entry.path)): entry.path for entry in islice(entries, _NAMES)}
+                renamed = {path: there.get(tuple(self._ignored[path])) for path in gone}
+                gone = [path for path in gone if not renamed[path]]
+                now |= {path: _mark(path) for path in renamed.values() if path}
+        self._ignored = {path: mark for path, mark in now.items() if mark}
         return gone
 
     async def of_git(self, after: Snapshot) -> list[str]:
@@ -240,12 +244,13 @@ class UsersWork:
         return tuple(map(_identity, self._git))
 
 
-def _inode(path: str) -> int:
-    """Return the number of a file or folder; 0 if it is gone."""
+def _mark(path: str) -> list[int]:
+    """Return what a file or folder keeps when it is renamed; empty if it is gone."""
     try:
-        return os.lstat(path).st_ino
+        found = os.lstat(path)
     except (OSError, ValueError):
-        return 0
+        return []
+    return [found.st_ino, stat.S_IFMT(found.st_mode), found.st_size, found.st_mtime_ns]
 
 
 def _identity(path: Path) -> tuple[int, int, int] | None:

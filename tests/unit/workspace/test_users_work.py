@@ -102,6 +102,10 @@ REMOVED: dict[str, tuple[Act, tuple[str, ...]]] = {
     "git clean": (lambda repo: repo.git("clean", "-fdxq"), (".env", "local", "sign.key", "services/a/.env")),
     "moved away": (lambda repo: (repo.path / ".env").rename(repo.path.parent / "env"), (".env",)),
     "no longer ignored": (lambda repo: [(repo.path / ".env").unlink(), repo.write(".gitignore", "")], (".env",)),
+    "a file in whose place on the disk others are": (
+        lambda repo: [(repo.path / ".env").unlink(), *(repo.write(f"new{number}", "x") for number in range(5))],
+        (".env",),
+    ),
     "renamed": (lambda repo: (repo.path / ".env").rename(repo.path / ".env.old"), ()),
     "edited": (lambda repo: repo.write(".env", "b\n"), ()),
     "replaced": (lambda repo: [(repo.path / ".env").unlink(), repo.write(".env", "b\n")], ()),
@@ -126,6 +130,14 @@ async def test_removed_ignored_files_are_named(repo: Repository, workspace: Work
     changes = await turn(workspace, repo, act)
     assert set(changes.lost) == {f"{name} (ignored by git)" for name in lost}
     assert (await turn(workspace, repo, lambda repo: repo.write("later.txt", "x\n"))).lost == ()
+
+
+async def test_an_ignored_file_that_was_renamed_is_still_watched(repo: Repository, workspace: Workspace) -> None:
+    repo.write(".gitignore", RULES)
+    repo.write(".env", "a\n")
+    assert (await turn(workspace, repo, lambda repo: (repo.path / ".env").rename(repo.path / "env.txt"))).lost == ()
+    lost = (await turn(workspace, repo, lambda repo: (repo.path / "env.txt").unlink())).lost
+    assert "env.txt (ignored by git)" in lost
 
 
 async def test_a_resumed_run_knows_which_ignored_files_were_there(
