@@ -21,8 +21,6 @@ from ralph.decision.claims import Claim
 from ralph.records import events
 from ralph.types.verification import Verification
 
-__all__ = ["CompletionDue", "Hooks", "IterationDue", "Veto"]
-
 
 class Veto(BaseModel, frozen=True):
     """An observer's objection to the next step.

@@ -18,8 +18,6 @@ from ralph.status import StatusField
 from ralph.types.choices import Chooser
 from ralph.types.plan import TaskPlan
 
-__all__ = ["Prompt", "build_prompt", "build_review_prompt", "chosen", "contract_example"]
-
 _TASK_TAG = re.compile(r"<(?=/?task>)", re.IGNORECASE)
 
 _REVIEWER = (

@@ -11,8 +11,6 @@ from pathlib import Path
 from ralph.errors import UsageError
 from ralph.types.plan import TaskPlan, read_plan
 
-__all__ = ["Task", "plan_task", "prd_task"]
-
 
 @dataclass(frozen=True, slots=True)
 class Task:

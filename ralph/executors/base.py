@@ -100,7 +100,7 @@ class Transcript:
     """
 
     def __init__(self, emit: Callable[[TurnEvent], None] | None = None, redactor: Redactor | None = None) -> None:
-        self._emit: Callable[[TurnEvent], None] = emit or _unseen
+        self._emit: Callable[[TurnEvent], None] = emit or (lambda _: None)
         self._redactor = redactor or Redactor()
         self._stream = self._redactor.stream()
         self._messages: list[Message] = []
@@ -215,7 +215,6 @@ class Transcript:
         An unfinished message is its last message, but never its text.
 
         Args:
-            outcome: how it ended.
             text: the agent's answer, for executors that have nothing but one; it becomes a message.
         """
         if text is not None:
@@ -344,7 +343,6 @@ class Executor:
 
         Args:
             argv: the program and its arguments; the sandbox shows the program's folder.
-            workspace: the folder that it runs in.
             needs: what a sandbox has to open besides (`readable`, `writable`, `hosts`), and `read_only`, with which the
                 workspace may not be written either, as in the permission mode "read-only".
         """
@@ -417,10 +415,6 @@ def _asked(confinement: Confinement, permissions: PermissionPolicy) -> Iterator[
         yield "deny", f"--deny {permissions.deny[0]!r}"
     if confinement.variables.only is not None:
         yield "environment", "--env-only"
-
-
-def _unseen(_event: TurnEvent) -> None:
-    """Ignore the event: no one watches."""
 
 
 async def watchdog(turn: Turn) -> TimedOut:

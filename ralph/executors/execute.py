@@ -97,14 +97,7 @@ async def execute(executor: Executor, prompt: Prompt, turn: Turn) -> Output:
 
 
 async def asked(executor: Executor, relay: Relay, *, tries: int = 2, sleep: Sleep = anyio.sleep) -> Output:
-    """Return an executor's output of a turn; a failure that may pass is tried again.
-
-    Args:
-        executor: the one to ask.
-        relay: the turn.
-        tries: at most so many in all.
-        sleep: waits between two tries.
-    """
+    """Return an executor's output of a turn, after so many tries at most: a failure that may pass is tried again."""
     retrying = AsyncRetrying(
         sleep=sleep,
         stop=stop_after_attempt(tries),

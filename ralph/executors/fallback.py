@@ -71,11 +71,8 @@ class FallbackExecutor(Executor):
     """Asks `primary`, and `secondary` if that fails for a reason that another executor may not have.
 
     `Output.executor` names the one that answered, `Output.attempts` lists the failed ones. The secondary is not started
-    before it is needed. A session belongs to the executor that opened it: the other one starts a new one.
-
-    Args:
-        breaker: over the primary.
-        sleep: waits between the two tries of one executor.
+    before it is needed. A session belongs to the executor that opened it: the other one starts a new one. The breaker
+    is that over the primary; `sleep` waits between the two tries of one executor.
     """
 
     name: ClassVar[str] = "fallback"

@@ -130,7 +130,8 @@ class NpmProgram:
         Raises:
             ProvisionError: the program cannot be fetched, or is not the one that was published.
         """
-        report, folder = progress or _unseen, self.folder(cache)
+        report: Progress = progress or (lambda _step, _done, _total: None)
+        folder = self.folder(cache)
         try:
             with anyio.fail_after(limit):
                 async with _alone(cache, report):
@@ -275,7 +276,3 @@ def _size(folder: Path) -> int:
 
 def _has_musl() -> bool:
     return platform.libc_ver()[0] != "glibc" and any(Path("/lib").glob("ld-musl-*"))
-
-
-def _unseen(_step: str, _done: int, _total: int | None) -> None:
-    """Ignore the progress: no one watches."""

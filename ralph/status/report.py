@@ -248,10 +248,14 @@ def _promised(source: _Source, promise: str | None) -> StatusReport | None:
 
 
 def _stray(source: _Source, echoes: Sequence[_Block]) -> StatusMalformed | None:
-    """Return an EXIT_SIGNAL line outside of any block and any copy of the example, as a malformed block."""
-    for line in _stray_signals(source):
-        if not any(echo.start <= line.start < echo.end for echo in echoes):
-            return StatusMalformed(problem=line.problem, start=line.start, end=line.end)
+    """Return the last EXIT_SIGNAL line outside of any fence and any copy of the example, as a malformed block."""
+    for start in islice(_lines_with("_SIGNAL", source.lines), _MOST_BLOCKS):
+        line = _STRAY.match(source.lines, start)
+        if line is None or source.fence_around(start) is not None:
+            continue
+        if not any(echo.start <= start < echo.end for echo in echoes):
+            problem = "EXIT_SIGNAL stands outside of a ---RALPH_STATUS--- block"
+            return StatusMalformed(problem=problem, start=start, end=line.end())
     return None
 
 
@@ -400,18 +404,6 @@ def _unmarked(value: str, bold: str) -> str:
 def _name(key: str) -> str:
     r"""Return a field's name in one spelling: `exit-signal` and `EXIT\_SIGNAL` are EXIT_SIGNAL."""
     return storable(key).replace("\\", "").replace("-", "_").replace(" ", "_").upper()[:64]
-
-
-def _stray_signals(source: _Source) -> Iterator[_Block]:
-    """Yield the EXIT_SIGNAL lines outside of fences, last first, as blocks without an opening.
-
-    Some of them are in real blocks.
-    """
-    for start in islice(_lines_with("_SIGNAL", source.lines), _MOST_BLOCKS):
-        line = _STRAY.match(source.lines, start)
-        if line and source.fence_around(start) is None:
-            problem = "EXIT_SIGNAL stands outside of a ---RALPH_STATUS--- block"
-            yield _Block(start, line.end(), "block", problem=problem)
 
 
 def _fences(lines: str) -> tuple[list[int], list[int]]:

@@ -74,8 +74,6 @@ class Store:
         """Make a token the owner of a run for some seconds. If two try at once, one succeeds.
 
         Args:
-            run_id: the run.
-            owner: the token.
             dead: the token of an owner that is known to have died; its lease does not count.
             seconds: the lease's length.
 

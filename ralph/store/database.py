@@ -215,15 +215,6 @@ _GONE = (
     "While a run is active, leave it in its place, with the -wal and -shm files beside it.",
 )
 _DAMAGED = ("the file is damaged", "Move it away, with the -wal and -shm files beside it, and Ralph begins a new one.")
-_PASSING = {
-    sqlite3.SQLITE_BUSY,
-    sqlite3.SQLITE_LOCKED,
-    sqlite3.SQLITE_PERM,
-    sqlite3.SQLITE_READONLY,
-    sqlite3.SQLITE_FULL,
-    sqlite3.SQLITE_IOERR,
-    sqlite3.SQLITE_CANTOPEN,
-}
 _FAULTS = {
     sqlite3.SQLITE_BUSY: _BUSY,
     sqlite3.SQLITE_LOCKED: _BUSY,
@@ -236,6 +227,7 @@ _FAULTS = {
     sqlite3.SQLITE_IOERR: ("the disk reports an error", "Check the disk: it may be full, over quota or failing."),
     sqlite3.SQLITE_TOOBIG: ("a text is larger than SQLite allows", "Store shorter texts."),
 }
+_PASSING = _FAULTS.keys() - {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_TOOBIG}
 
 
 @dataclass(frozen=True)

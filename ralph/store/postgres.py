@@ -141,9 +141,6 @@ class PostgresDatabase(Database):
         for setting in (f"search_path = {self.schema}", "synchronous_commit = on", bound):
             connection.execute(text(f"SET {setting}"))
         self.wait_for_others(connection, PATIENCE)
-        self._require_unicode(connection)
-
-    def _require_unicode(self, connection: Connection) -> None:
         encoding = connection.scalar(text("SELECT current_setting('server_encoding')"))
         if encoding != "UTF8":
             remedy = "Make a database for it with `createdb --encoding=UTF8 --template=template0`."

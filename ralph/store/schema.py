@@ -133,9 +133,8 @@ class Migration(NamedTuple):
         """Return whether every step was taken, without writing. Raises `StoreError` for an unknown version.
 
         Args:
-            connection: to the database.
             place: the database's name for the user.
-            tables: the names of the existing tables.
+            tables: the names of the existing ones.
         """
         return self._version(connection, place, tables) == len(self.steps)
 

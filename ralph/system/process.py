@@ -28,8 +28,6 @@ from ralph.errors import UsageError
 from ralph.system.files import absolute_path
 from ralph.system.process_tree import GRACE, effort, end_family, known, marked, new_marker
 
-__all__ = ["ByteStream", "Finished", "ProgramMissingError", "Running", "has_terminal", "run", "spawn"]
-
 _ROOM = 256 * 1024
 """Bytes of unread output at which the program has to wait."""
 

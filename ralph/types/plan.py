@@ -174,9 +174,7 @@ def _story(story: object, number: int) -> tuple[float, PlanItem] | None:
 def read_plan(workspace: Path, name: str | None = None) -> TaskPlan | None:
     """Return the workspace's plan, or None if none exists; never raise on the file's content.
 
-    Args:
-        workspace: the folder that the plan is in.
-        name: the plan's path within the workspace; None looks for `PLAN_NAMES`.
+    Its name is its path within the workspace; None looks for `PLAN_NAMES`.
     """
     for candidate in PLAN_NAMES if name is None else (name,):
         try:

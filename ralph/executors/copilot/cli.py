@@ -272,7 +272,6 @@ def permission_flags(policy: PermissionPolicy, workspace: Path, *, readers: Sequ
     to deny for which the CLI has no flag is an error, not silence.
 
     Args:
-        policy: to be enforced.
         workspace: absolute.
         readers: the tools that the mode "read-only" leaves.
 

@@ -200,7 +200,6 @@ async def logged_retry_after(folder: Path, patience: float = 0.25, after: int = 
     """Return the wait that the provider asked for, in seconds, at the latest rate limit in a log folder.
 
     Args:
-        folder: the runtime's, for its logs.
         patience: seconds to wait for the line, which may come a moment after the event.
         after: bytes at the beginning of a log to leave out: they belong to earlier turns.
     """

@@ -161,11 +161,9 @@ async def provide_cli(
     """Return a Copilot CLI of a version known to work, and fetch the pinned one if none exists.
 
     Args:
-        setting: as for `find_cli`.
+        setting, env, cache: as for `find_cli`.
         progress: called as the download proceeds.
         limit: seconds for the download.
-        env: as for `find_cli`.
-        cache: as for `find_cli`.
 
     Raises:
         UsageError: as for `find_cli`.
