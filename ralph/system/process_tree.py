@@ -144,15 +144,18 @@ def lives(process: psutil.Process) -> bool:
 
 
 def effort(pid: int) -> float | None:
-    """Return a number that changes while a tree of processes computes or reads; None while one waits for a disk."""
+    """Return a number that changes while a tree of processes works; None while one waits for a disk or a processor."""
     total = 0.0
     for process in _family(known(pid), None):
         with suppress(psutil.Error, AttributeError):
-            if process.status() == psutil.STATUS_DISK_SLEEP:
+            if process.status() in _WAITING:
                 return None
             total += sum(process.cpu_times()[:2])
             total += sum(process.io_counters()[:2])  # not on macOS
     return total
+
+
+_WAITING = {psutil.STATUS_DISK_SLEEP, psutil.STATUS_STOPPED, *([psutil.STATUS_RUNNING] if psutil.LINUX else [])}
 
 
 def _carrying(wanted: Callable[[str], bool]) -> set[psutil.Process]:

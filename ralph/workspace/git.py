@@ -179,17 +179,10 @@ class GitWorkspace(PlainWorkspace):
 
     async def _ignored(self) -> list[str]:
         """Return the ignored files and folders that nothing makes anew, the outer ones first."""
-        words = (
-            "ls-files",
-            "--others",
-            "--ignored",
-            "--exclude-standard",
-            "--directory",
-            "--",
-            *filter(None, [self._within]),
-        )
+        words = ("ls-files", "--others", "--ignored", "--exclude-standard", "--directory", "--")
         with suppress(GitError):
-            listed = await replace(self._repository.git, timeout=_PATIENCE)(*words)
+            git = replace(self._repository.git, timeout=_PATIENCE)
+            listed = await git(*words, *filter(None, [self._within]))
             found = {display_path(short): path for short, path in self._own(map(unquote_path, listed)).items()}
             paths = sorted((path for path in found if not self._rebuilt(path)), key=lambda path: path.count("/"))
             return [os.fsdecode(os.fsencode(self._repository.top) + b"/" + found[path].rstrip(b"/")) for path in paths]
