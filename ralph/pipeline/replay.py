@@ -40,41 +40,26 @@ _FEW = 9
 """The most allowed tool calls that a turn of unknown calls is taken to have made; ten are a busy turn."""
 _SHOWN = 300
 
-_FAILURES: tuple[tuple[FailureKind, re.Pattern[str]], ...] = (
-    (
-        "rate_limited",
-        pattern(
-            r"rate.?limit|too many requests|\b429\b|\b402\b|quota|(?:usage|session|hour|daily|weekly|requests?) limit|"
-            r"(?:hit|reached|exceeded) (?:your|the) [\w ]{0,20}limit|credit balance|insufficient.{0,9}(?:credit|funds)|"
-            r"限流|限额|额度|配额|用量上限|请求过于频繁|請求過於頻繁|額度|配額",
-            re.IGNORECASE,
-        ),
+_WORDS: dict[FailureKind, str] = {
+    "rate_limited": (
+        r"rate.?limit|too many requests|\b429\b|\b402\b|quota|(?:usage|session|hour|daily|weekly|requests?) limit|"
+        r"(?:hit|reached|exceeded) (?:your|the) [\w ]{0,20}limit|credit balance|insufficient.{0,9}(?:credit|funds)|"
+        r"限流|限额|额度|配额|用量上限|请求过于频繁|請求過於頻繁|額度|配額"
     ),
-    (
-        "auth",
-        pattern(
-            r"\b401\b|not (?:logged in|authenticated)|authentication.?(?:error|failed)|invalid (?:api key|x-api-key)|"
-            r"please run /login|oauth token (?:has )?expired",
-            re.IGNORECASE,
-        ),
+    "auth": (
+        r"\b401\b|not (?:logged in|authenticated)|authentication.?(?:error|failed)|invalid (?:api key|x-api-key)|"
+        r"please run /login|oauth token (?:has )?expired"
     ),
-    (
-        "unavailable",
-        pattern(
-            r"\b(?:error|http|status|code)\W{1,3}5\d\d\b|\b5\d\d\W{1,2}(?:bad|gateway|internal|overloaded|server|service)|"
-            r"overloaded|unavailable|connection|network|econnre|enotfound|fetch failed",
-            re.IGNORECASE,
-        ),
+    "unavailable": (
+        r"\b(?:error|http|status|code)\W{1,3}5\d\d\b|\b5\d\d\W{1,2}(?:bad|gateway|internal|overloaded|server|service)|"
+        r"overloaded|unavailable|connection|network|econnre|enotfound|fetch failed"
     ),
-    (
-        "refused",
-        pattern(
-            r"\b(?:error|http|status|code)\W{1,3}4\d\d\b|(?:prompt|conversation|input)\b[^.]{0,40}? too long|"
-            r"context (?:length|limit|window)|forbidden|model\b[^.]{0,60}?\b(?:not exist|not found)",
-            re.IGNORECASE,
-        ),
+    "refused": (
+        r"\b(?:error|http|status|code)\W{1,3}4\d\d\b|(?:prompt|conversation|input)\b[^.]{0,40}? too long|"
+        r"context (?:length|limit|window)|forbidden|model\b[^.]{0,60}?\b(?:not exist|not found)"
     ),
-)
+}
+_FAILURES: dict[FailureKind, re.Pattern[str]] = {kind: pattern(words, re.IGNORECASE) for kind, words in _WORDS.items()}
 
 
 class Moves(BaseModel, frozen=True):
@@ -202,7 +187,7 @@ def failure_of(error: str) -> Failed:
     It is a rate limit, a missing login, a service that does not answer, or a refused request; else a crash.
     """
     said = " ".join(error[:_READ].split())
-    for kind, words in _FAILURES:
+    for kind, words in _FAILURES.items():
         if words.search(said):
             return Failed(failure=kind, message=said[:_SHOWN])
     return Failed(failure="crashed", message=said[:_SHOWN])

@@ -37,20 +37,11 @@ _KINDS: dict[str, FailureKind] = {
 }
 """The runtime's names for its errors. Its general one, "query", says nothing."""
 
-_WORDINGS: Wordings = (
-    (
-        "auth",
-        re.compile(
-            r"no authentication information|no github oauth token|not (?:logged in|authenticated)", re.IGNORECASE
-        ),
-    ),
-    (
-        "protocol",
-        re.compile(
-            r"failed to parse|error decoding|unexpected eof|no response was returned|invalid json", re.IGNORECASE
-        ),
-    ),
-)
+_WORDS: dict[FailureKind, str] = {
+    "auth": r"no authentication information|no github oauth token|not (?:logged in|authenticated)",
+    "protocol": r"failed to parse|error decoding|unexpected eof|no response was returned|invalid json",
+}
+_WORDINGS: Wordings = tuple((kind, re.compile(words, re.IGNORECASE)) for kind, words in _WORDS.items())
 
 _LOGGED = b"Model provider request failed {"
 _LOG_TAIL = 65_536
