@@ -206,9 +206,8 @@ def _names(folder: Path) -> list[str]:
                 entry.name for _, entry in zip(range(_MOST_FILES), entries, strict=False) if _LOG.match(entry.name)
             ]
     except OSError as error:
-        raise UsageError(
-            f"The folder {str(folder)!r} cannot be read: {error.strerror}.", "Name the folder that holds the logs."
-        ) from error
+        problem = f"The folder {str(folder)!r} cannot be read: {error.strerror}."
+        raise UsageError(problem, "Name the folder that holds the logs.") from error
     names = [name for name in found if _CLAUDE.match(name)] or found
     if not names:
         raise UsageError(

@@ -3,7 +3,6 @@
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field
 from time import monotonic
-from types import TracebackType
 from typing import NamedTuple, Self
 
 from pydantic import ValidationError
@@ -169,9 +168,7 @@ class Store:
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None: ...
+    async def __aexit__(self, *raised: object) -> None: ...
 
 
 def named(owner: str) -> str:

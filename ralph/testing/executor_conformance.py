@@ -24,12 +24,12 @@ import re
 from pathlib import Path
 from typing import get_args
 
-import psutil
 import pytest
 
 from ralph.executors.base import BOUNDS, Executor, Quantity, Transcript, Turn, TurnEvent
 from ralph.prompt import Prompt
 from ralph.system.secrets import Redactor
+from ralph.testing.observe import running
 from ralph.types.output import Answered, Failed, Message, Output, TimedOut, Timeouts
 
 _NAMED, _TOLD = 100, 2_000
@@ -144,12 +144,12 @@ class ExecutorConformance:
         assert asked.cancelled()
 
     async def test_nothing_runs_when_it_is_stopped(self, executor: Executor, hanging: Executor, tmp_path: Path) -> None:
-        before = _running()
+        before = running()
         async with executor:
             await executor.execute(_PROMPT, _turn(tmp_path))
         async with hanging:
             await hanging.execute(_PROMPT, _turn(tmp_path, limit=self.pace))
-        assert _running() - before == set()
+        assert running() - before == set()
 
     async def test_it_can_be_stopped_at_any_time(self, executor: Executor, tmp_path: Path) -> None:
         await executor.stop()
@@ -183,9 +183,3 @@ async def _ended(asked: "asyncio.Future[Output]", within: float) -> None:
     """Wait for a turn's end, and assert that it comes in time; an endless turn is left alone."""
     await asyncio.wait({asked}, timeout=within)
     assert asked.done(), f"it continues for more than {within:g} s"
-
-
-def _running() -> set[psutil.Process]:
-    """Return the processes below this one that are running."""
-    children = psutil.Process().children(recursive=True)
-    return {child for child in children if child.is_running() and child.status() != psutil.STATUS_ZOMBIE}

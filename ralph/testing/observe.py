@@ -96,3 +96,9 @@ def living(word: str) -> list[psutil.Process]:
         except psutil.Error:
             continue
     return found
+
+
+def running() -> set[psutil.Process]:
+    """Return the processes below this one that are running."""
+    children = psutil.Process().children(recursive=True)
+    return {child for child in children if child.is_running() and child.status() != psutil.STATUS_ZOMBIE}

@@ -22,9 +22,9 @@ import math
 import os
 from dataclasses import replace
 
-import psutil
 import pytest
 
+from ralph.testing.observe import running
 from ralph.types.output import Usage
 from ralph.types.plan import parse_plan
 from ralph.types.verification import Verdict
@@ -120,7 +120,7 @@ class VerifierConformance:
         assert dict(os.environ) == variables
 
     async def test_a_cancelled_one_ends_and_leaves_nothing_running(self, verifier: Verifier, holding: Subject) -> None:
-        before = set(psutil.Process().children(recursive=True))
+        before = running()
         asked = asyncio.create_task(verifier.verify(holding))
         await asyncio.wait({asked}, timeout=_STARTED)
         quick = asked.done()
@@ -128,5 +128,4 @@ class VerifierConformance:
         await asyncio.wait({asked}, timeout=_SOON)
         assert asked.done(), f"it continues for more than {_SOON:g} s"
         assert quick or asked.cancelled(), "it passes the cancellation on"
-        left = [child for child in psutil.Process().children(recursive=True) if child not in before]
-        assert [child for child in left if child.is_running() and child.status() != psutil.STATUS_ZOMBIE] == []
+        assert running() - before == set()
