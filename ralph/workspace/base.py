@@ -286,13 +286,7 @@ class PlainWorkspace(Workspace):
     A scan reads at most 20,000 files, those nearest to the top first, and at most 200,000 folder entries. It does not
     follow links, and does not read a file again that has not changed since the last snapshot.
 
-    Args:
-        path: the folder.
-        noise: globs of paths that do not count as work, in addition to the usual ones.
-        protect: globs of paths that the agent must not change, in addition to ralph.toml.
-        own_files: paths in the folder that Ralph writes itself.
-        state_dir: the folder for locks and checkpoints; None for the user's state folder.
-        confined: git, which keeps the checkpoints, runs in a sandbox.
+    Its arguments are those of `open_workspace`, with `own_files` as paths in the folder.
     """
 
     def __init__(

@@ -76,7 +76,7 @@ class Branch:
         self._scratch = scratch
         self._before = scratch.with_name("commit.before")
         places = (repository.git_dir, repository.common, repository.common / "objects")
-        self._places = [(path, _identity(path.stat()) if path.is_dir() else None) for path in places]
+        self._places = [(path, path.stat() if path.is_dir() else None) for path in places]
 
     async def commit(self, listed: bytes, message: str) -> str | None:
         """Commit files as they are, other changes and staged files stay; return the commit.
@@ -271,16 +271,12 @@ class Branch:
             return file.read(), about.st_mtime_ns
 
 
-def _identity(found: os.stat_result) -> tuple[int, int]:
-    return found.st_dev, found.st_ino
-
-
 @contextmanager
-def _opened(path: Path, identity: tuple[int, int] | None) -> Generator[_Folder]:
+def _opened(path: Path, before: os.stat_result | None) -> Generator[_Folder]:
     """Open a folder, if it still is the one that it was."""
     handle = os.open(path, _FOLDER)
     try:
-        if _identity(os.fstat(handle)) != identity:
+        if before is None or not os.path.samestat(os.fstat(handle), before):
             raise GitError(f"{str(path)!r} is another folder than when Ralph started")
         yield _Folder(path, handle)
     finally:

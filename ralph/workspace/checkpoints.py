@@ -12,7 +12,6 @@ import json
 import os
 import re
 import shutil
-import stat
 from collections.abc import AsyncGenerator, Iterable
 from contextlib import asynccontextmanager, suppress
 from hashlib import sha256
@@ -27,8 +26,8 @@ from ralph.errors import WorkspaceError
 from ralph.types.output import Checkpoint
 from ralph.workspace.file_index import LISTED, FileIndex, Tree
 from ralph.workspace.gate import Git, GitError
-from ralph.workspace.protection import new_aside
-from ralph.workspace.repository import Look, display_path, some_of, unquote_path
+from ralph.workspace.protection import is_folder, new_aside
+from ralph.workspace.repository import ID, Look, display_path, some_of, unquote_path
 from ralph.workspace.scan import ABSENT, passes_link
 
 _REPOSITORY = "160000"
@@ -46,7 +45,6 @@ _HEADS = "heads/"
 _OLD_HEADS = f"{_REFS}{_HEADS}"
 """The place for commits that were removed from a branch, before each run had its own."""
 
-_ID = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?", re.ASCII)
 _PLAIN_NAME = re.compile(r"[0-9A-Za-z_-]{1,100}", re.ASCII)
 
 
@@ -74,10 +72,6 @@ class _Held(NamedTuple):
     tree: str
     commit: str
     ref: str
-
-    @property
-    def run(self) -> str:
-        return self.ref.removeprefix(_REFS).partition("/")[0]
 
 
 class Restored(NamedTuple):
@@ -111,12 +105,8 @@ class Restoration:
         self._inner: list[bytes] = []
         self._in_the_way: list[bytes] = []
 
-    @property
-    def has_changes(self) -> bool:
-        return bool(self._gone or self._written)
-
-    async def prepare(self, *, force: bool) -> None:
-        """Compute the steps. Raises `WorkspaceError` if something is in the way, unless forced."""
+    async def prepare(self, *, force: bool) -> bool:
+        """Compute the steps; return whether there are any. Raises `WorkspaceError` for obstacles, unless forced."""
         words = ("diff-tree", "-r", "--raw", "--no-abbrev", "--no-renames", self._present.id, self._target.id)
         added: list[bytes] = []
         own_files = self._index.own_files_from_top  # the target may be of a run in which they were files like any other
@@ -138,6 +128,7 @@ class Restoration:
             raise self.refusal(
                 "has files in the way that no checkpoint contains", [display_path(path) for path in self._in_the_way]
             )
+        return bool(self._gone or self._written)
 
     def refusal(self, why: str, paths: list[str]) -> WorkspaceError:
         """Return the error that says why the files stay as they are."""
@@ -148,8 +139,7 @@ class Restoration:
 
     async def apply(self) -> Restored:
         """Take the steps. Raises `GitError` or `OSError` if one fails."""
-        aside = await anyio.to_thread.run_sync(self._put_aside) if self._in_the_way else None
-        await anyio.to_thread.run_sync(self._remove)
+        aside = await anyio.to_thread.run_sync(self._remove)
         if self._written:
             await self._write()
         after = await self._index.tree()
@@ -179,56 +169,37 @@ class Restoration:
 
     def _obstacles(self, added: Iterable[bytes]) -> list[bytes]:
         """Return files in the way that no tree contains."""
-        gone = set(self._gone)
+        gone, root = set(self._gone), os.fsencode(self._index.top) + b"/"
         found: dict[bytes, None] = {}
         for path in added:
             parts = path.split(b"/")
             for depth in range(1, len(parts) + 1):
                 place = b"/".join(parts[:depth])
-                kind = self._kind(place)
-                if kind is None or place in gone:
+                if place in gone or not os.path.lexists(root + place):
                     break
-                if not stat.S_ISDIR(kind) or (place == path and self._anything_else(place, gone)):
+                inside = os.walk(root + place) if place == path else ()
+                files = (os.path.join(where, name) for where, _, names in inside for name in names)  # noqa: PTH118
+                if not is_folder(root + place) or any(file[len(root) :] not in gone for file in files):
                     found[place] = None
                     break
         return list(found)
 
-    def _anything_else(self, folder: bytes, gone: set[bytes]) -> bool:
-        """Return whether a folder contains more than files to be removed."""
-        root = os.fsencode(self._index.top) + b"/"
-        for where, _, names in os.walk(root + folder):
-            if any(os.path.join(where, name)[len(root) :] not in gone for name in names):  # noqa: PTH118
-                return True
-        return False
-
-    def _kind(self, path: bytes) -> int | None:
-        try:
-            return os.lstat(os.fsencode(self._index.top) + b"/" + path).st_mode
-        except OSError:
-            return None
-
-    def _put_aside(self) -> Path:
+    def _remove(self) -> Path | None:
+        """Move aside what is in the way; remove files, and then empty folders. Failures are detected afterwards."""
         aside = new_aside(self._index.folder)
         for path in map(os.fsdecode, self._in_the_way):
             (aside / path).parent.mkdir(parents=True, exist_ok=True)
             shutil.move(self._index.top / path, aside / path)
-        return aside
-
-    def _remove(self) -> None:
-        """Remove files and then empty folders; failures are detected afterwards."""
-        root = os.fsencode(self._index.top) + b"/"
+        root, kept = os.fsencode(self._index.top) + b"/", self._index.kept_folders
         links: dict[bytes, bool] = {b"": False}
         for path in self._gone:
             with suppress(OSError):
                 if not passes_link(root, path, links):
                     os.unlink(root + path)  # noqa: PTH108  bytes are no Path
-                    self._remove_empty(root, path)
-
-    def _remove_empty(self, root: bytes, path: bytes) -> None:
-        folder = path.rpartition(b"/")[0]
-        while folder and os.fsdecode(folder) not in self._index.kept_folders:
-            os.rmdir(root + folder)  # noqa: PTH106
-            folder = folder.rpartition(b"/")[0]
+                    folder = path
+                    while (folder := folder.rpartition(b"/")[0]) and os.fsdecode(folder) not in kept:
+                        os.rmdir(root + folder)  # noqa: PTH106
+        return aside if self._in_the_way else None
 
 
 class Checkpoints:
@@ -276,7 +247,9 @@ class Checkpoints:
                 commit = last.checkpoint.commit if last and same else await self._keep(tree, _ref(run_id, name), head)
             except (GitError, OSError) as error:
                 return Checkpoint(problem=f"No checkpoint could be made: {error}.")
-            made = Checkpoint(commit=commit, problem=_describe_left_out(tree.left_out))
+            named = [f"{display_path(path)} ({reason})" for path, reason in sorted(tree.left_out.items())]
+            problem = f"The checkpoint does not contain {some_of(named)}." if named else ""
+            made = Checkpoint(commit=commit, problem=problem)
             self._last = _Last(run_id, head, tree.id, made, monotonic())
             return made
 
@@ -288,7 +261,7 @@ class Checkpoints:
     async def head_of(self, commit: str) -> str:
         """Return the commit that was checked out at a checkpoint; empty if it is unknown."""
         with suppress(GitError, OSError):
-            if _ID.fullmatch(commit):
+            if ID.fullmatch(commit):
                 noted = await self._noted(commit, _HEAD)
                 words = ("rev-parse", "--quiet", "--verify", f"{commit}^")
                 return next(iter(noted or await self._index.own_git(*words, none=(1, 128))), "")
@@ -315,7 +288,7 @@ class Checkpoints:
     async def holds(self, commit: str) -> bool:
         """Return whether a checkpoint still exists."""
         try:
-            return bool(_ID.fullmatch(commit)) and bool(await self._tree_of(commit))
+            return bool(ID.fullmatch(commit)) and bool(await self._tree_of(commit))
         except (GitError, OSError):
             return False
 
@@ -387,7 +360,7 @@ class Checkpoints:
         return [ref for commit, ref in (line.split(" ", 1) for line in lines) if commit in made_on]
 
     async def _restore(self, commit: str, *, force: bool) -> Restored:
-        target = await self._tree_of(commit) if _ID.fullmatch(commit) else None
+        target = await self._tree_of(commit) if ID.fullmatch(commit) else None
         if target is None:
             raise WorkspaceError(f"Checkpoint {commit[:12]} no longer exists.", "`ralph show` names those of a run.")
         left_out = dict.fromkeys(map(os.fsencode, await self._noted(commit, _NOTE)), "")
@@ -397,15 +370,14 @@ class Checkpoints:
     async def _restore_tree(self, commit: str, target: Tree, *, force: bool) -> Restored:
         present = await self._index.tree()
         restoration = Restoration(self._index, present, target)
-        await restoration.prepare(force=force)
-        if not restoration.has_changes:
+        if not await restoration.prepare(force=force):
             return Restored()
         known = await self._held(_REFS)
         saved = next((held.commit for held in known if held.tree == present.id), None)
         if saved is None:
             if not force:
                 raise restoration.refusal("has changes that no checkpoint contains", await self._unheld(present))
-            run = next((held.run for held in known if held.commit == commit), "saved")
+            run = next((held.ref.split("/")[2] for held in known if held.commit == commit), "saved")
             saved = await self._keep(present, f"{_REFS}{run}/saved/{present.id[:12]}", None)
         restored = await restoration.apply()
         return restored._replace(saved=saved)
@@ -423,7 +395,7 @@ class Checkpoints:
     async def _compare(self, *how: str, before: str, after: str | None = None, most: int = LISTED) -> list[str]:
         async with self._lock:
             try:
-                if not _ID.fullmatch(before) or not _ID.fullmatch(after or before):
+                if not ID.fullmatch(before) or not ID.fullmatch(after or before):
                     return []
                 later = after or await self._now(before)
                 words = ("diff-tree", "-r", "--no-ext-diff", "--no-textconv", *how, before, later)
@@ -483,8 +455,3 @@ def _path_in(noted: str) -> str:
         if isinstance(path, str) and b"\0" not in os.fsencode(path):
             return path
     return ""
-
-
-def _describe_left_out(left_out: dict[bytes, str]) -> str:
-    named = [f"{display_path(path)} ({reason})" for path, reason in sorted(left_out.items())]
-    return f"The checkpoint does not contain {some_of(named)}." if named else ""

@@ -98,9 +98,8 @@ class FileIndex:
 
     Attributes:
         top: the folder that the tree's paths start from.
-        own_files: the given set.
         folder: Ralph's own folder for the workspace, out of the agent's reach.
-        repository: the given one.
+        repository, own_files: the given ones.
         read, to_read: the number of files that the current scan has read, and has to read.
         removed: pipes that git waited for, which were removed; it may be cleared.
     """
@@ -123,6 +122,7 @@ class FileIndex:
             within = first_line(self.folder / "within")
         self.top = path.parents[within.count("/")] if within else path
         self.repository = repository
+        self._theirs = repository.borrowed if repository else {}
         own = environment(GIT_DIR=str(self.folder), GIT_WORK_TREE=str(self.top))
         if not keeps:
             own["GIT_INDEX_FILE"] = str(self.folder / "seen.index")
@@ -190,19 +190,18 @@ class FileIndex:
         async with self._lock:
             try:
                 await self._begin()
-                return await self._take(look or await self._status(await self._present_head()))
+                if look is None:
+                    head = self._head
+                    with suppress(GitError):
+                        head = await self.repository.head() if self.repository else head
+                    look = await self._status(head)
+                return await self._take(look)
             except GitError:
                 await anyio.to_thread.run_sync(self._begin_anew)
                 await self._begin()
                 return await self._take(await self._status(None))
             finally:
                 self.read = self.to_read = 0
-
-    async def _present_head(self) -> str | None:
-        if self.repository is not None:
-            with suppress(GitError):
-                return await self.repository.head()
-        return self._head
 
     async def commit(self, tree: str, message: str, ref: str) -> str:
         """Write a commit of the last tree, and a ref to it; note it for the next scan. Raises `OSError`."""
@@ -267,11 +266,6 @@ class FileIndex:
             if not await self.own_git("for-each-ref", "--count=1"):
                 await anyio.to_thread.run_sync(self._begin_anew)  # the index holds the present files
             await self.own_git("gc", "--quiet", "--prune=now")
-
-    @property
-    def _theirs(self) -> dict[str, str]:
-        """The variable by which git finds the user's objects."""
-        return self.repository.borrowed if self.repository else {}
 
     async def _begin(self) -> None:
         await self._prepare()

@@ -279,17 +279,14 @@ def read_list(path: Path) -> bytes:
 
 def first_line(path: Path) -> str:
     """Return the first line of a small file; empty if it cannot be read, or is no file."""
-    with suppress(OSError, ValueError):
-        return os.fsdecode(read_regular(path, 4096)).partition("\n")[0]
-    return ""
+    return os.fsdecode(read_settings(path)).partition("\n")[0]
 
 
 def read_settings(path: Path) -> bytes:
     """Return the text of a settings file; empty if it does not exist or is no file."""
-    try:
+    with suppress(OSError, ValueError):
         return read_regular(path, _SETTINGS_READ)
-    except OSError:
-        return b""
+    return b""
 
 
 _SHARED = ("refs", "packed-refs", "reftable", "logs", "objects", "worktrees", "shallow")

@@ -66,16 +66,8 @@ class GitWorkspace(PlainWorkspace):
     neither does staging. If the agent has removed or damaged the repository, the files are compared with the last
     checkpoint, and the snapshot says why.
 
-    Args:
-        path: the folder.
-        repository: its repository.
-        within: the folder's path in it; empty at its top.
-        noise: globs of paths that do not count as work, in addition to the usual ones.
-        protect: globs of paths that the agent must not change, in addition to git's own and ralph.toml.
-        own_files: paths in the folder that Ralph writes itself.
-        state_dir: the folder for locks and checkpoints; None for the user's state folder.
-        checkpoints: make checkpoints possible.
-        hooks: run the repository's hooks and filters, with the user's settings, when Ralph commits.
+    Besides those of `PlainWorkspace` it takes the repository, the folder's path `within` it (empty at its top), and
+    `hooks`, the `commit_hooks` of `open_workspace`.
     """
 
     def __init__(
@@ -181,8 +173,7 @@ class GitWorkspace(PlainWorkspace):
         """Return the ignored files and folders that nothing makes anew, the outer ones first."""
         words = ("ls-files", "--others", "--ignored", "--exclude-standard", "--directory", "--")
         with suppress(GitError):
-            git = replace(self._repository.git, timeout=_PATIENCE)
-            listed = await git(*words, *filter(None, [self._within]))
+            listed = await replace(self._repository.git, timeout=_PATIENCE)(*words, *filter(None, [self._within]))
             found = {display_path(short): path for short, path in self._own(map(unquote_path, listed)).items()}
             paths = sorted((path for path in found if not self._rebuilt(path)), key=lambda path: path.count("/"))
             return [os.fsdecode(os.fsencode(self._repository.top) + b"/" + found[path].rstrip(b"/")) for path in paths]
@@ -352,13 +343,10 @@ class GitWorkspace(PlainWorkspace):
         there = [path for path in links if os.path.lexists(repository.top / os.fsdecode(path) / ".git")]
         return [base + path for path in (*untracked, *there)]
 
-    def _is_noise(self, folder: str) -> bool:
-        return self._noise(f"{os.path.relpath(folder, self.path)}/")
-
     async def _status_of(self, inner: Repository) -> tuple[Look, str | None]:
         """Return the status and commit of a nested repository; git is asked only if something in it has changed."""
         try:
-            state = await in_thread(True, state_of, inner, self._is_noise)  # noqa: FBT003
+            state = await in_thread(True, state_of, inner, self._noise, self.path)  # noqa: FBT003
             before, found = self._inner.get(inner.top, (None, None))
             if found is None or before != state or state is None:
                 found = await inner.status(), await inner.head()

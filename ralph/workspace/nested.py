@@ -6,7 +6,7 @@ import stat
 import struct
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
@@ -15,7 +15,7 @@ from ralph.system.files import read_regular
 from ralph.workspace.git_settings import SETTINGS
 from ralph.workspace.protection import below, is_folder
 from ralph.workspace.repository import Repository
-from ralph.workspace.scan import SETTLED, check_cancelled
+from ralph.workspace.scan import SETTLED, Noise, check_cancelled
 
 _REPOSITORIES = 2000
 _LEAD_READ = 64 * 1024
@@ -106,14 +106,15 @@ class Nested:
         return self._links[index][1]
 
 
-def state_of(repository: Repository, ignored: Callable[[str], bool]) -> tuple[object, ...] | None:
+def state_of(repository: Repository, noise: Noise, top: Path) -> tuple[object, ...] | None:
     """Return a value that changes with a repository's commit, index and files; no file is read, and blocks.
 
     Returns None if something has changed so lately that a further change may not show.
 
     Args:
         repository: a nested one.
-        ignored: whether a folder's path is ignored.
+        noise: the paths below `top` to ignore.
+        top: of the workspace.
 
     Raises:
         GitError: it is no longer a repository.
@@ -125,7 +126,7 @@ def state_of(repository: Repository, ignored: Callable[[str], bool]) -> tuple[ob
         with suppress(OSError), os.scandir(folder) as entries:
             for entry in entries:
                 is_dir = entry.is_dir(follow_symlinks=False)
-                if entry.name == ".git" or (is_dir and ignored(entry.path)):
+                if entry.name == ".git" or (is_dir and noise(f"{os.path.relpath(entry.path, top)}/")):
                     continue
                 there = entry.stat(follow_symlinks=False)
                 newest = max(newest, there.st_mtime_ns, there.st_ctime_ns)

@@ -24,6 +24,7 @@ from ralph.settings.sources import with_settings_of
 from ralph.system.files import read_regular
 from ralph.system.patterns import is_literal, path_matcher
 from ralph.workspace.git_settings import SETTINGS, settings_with_programs_of
+from ralph.workspace.repository import display_path
 from ralph.workspace.scan import Noise
 
 if TYPE_CHECKING:
@@ -114,7 +115,6 @@ class Protection:
         self._patterns = tuple(patterns)
         self._protected = path_matcher(self._patterns)
         self._noise = Noise()
-        self._memory = memory
         self._kept: dict[str, _Kept] = {}
         self._within: set[str] = set()
         self._written = ""
@@ -142,10 +142,10 @@ class Protection:
         }
         text = json.dumps({"run": run_id, "paths": paths, "within": sorted(self._within & paths.keys())})
         if text != self._written:
-            self._memory.mkdir(parents=True, exist_ok=True, mode=0o700)
-            new = self._memory / "protected.new"
+            self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+            new = self.folder / "protected.new"
             new.write_text(text)
-            new.replace(self._memory / "protected.json")
+            new.replace(self.folder / "protected.json")
             self._written = text
 
     def without_match(self) -> list[str]:
@@ -158,7 +158,7 @@ class Protection:
         """Discard the record."""
         self._kept, self._written = {}, ""
         with suppress(OSError):
-            (self._memory / "protected.json").unlink()
+            (self.folder / "protected.json").unlink()
 
     def restore(self, run_id: str, *, until: float | None = None) -> RestoredPaths:
         """Restore paths that differ from the run's record, which may be that of an earlier process.
@@ -166,7 +166,7 @@ class Protection:
         Changes after `until`, in seconds since the epoch by the file system, are left alone.
         """
         changed = self._changed(run_id)
-        aside = new_aside(self._memory)
+        aside = new_aside(self.folder)
         restored: list[str] = []
         left: list[str] = []
         parts: dict[str, str] = {}
@@ -224,7 +224,9 @@ class Protection:
             return False
         try:
             if before is not None and not any(path.is_relative_to(own) for own in self._own):
-                _make_way(path.parent)
+                there = next(place for place in path.parents if os.path.lexists(place))
+                if there.resolve() == there:
+                    path.parent.mkdir(parents=True, exist_ok=True)
             if path.parent.resolve() != path.parent or not path.parent.is_dir():
                 return before is None and not os.path.lexists(path)
             if now is not None and (before is None or (now.type, now.content) != (before.type, before.content)):
@@ -279,7 +281,7 @@ class Protection:
     def _remembered(self, run_id: str) -> dict[str, _Kept]:
         """Return the record of an earlier process of the run; empty if it cannot be read."""
         try:
-            memory = json.loads((self._memory / "protected.json").read_text())
+            memory = json.loads((self.folder / "protected.json").read_text())
             if memory["run"] != run_id:
                 return {}
             self._within.update(memory.get("within", ()))
@@ -292,8 +294,7 @@ class Protection:
 
     def _called(self, path: str) -> str:
         """Return a path as shown to the user: from the workspace, if it is inside."""
-        display_path = path.removeprefix(f"{self._workspace}/")
-        return os.fsencode(display_path).decode("utf-8", "backslashreplace")
+        return display_path(os.fsencode(path.removeprefix(f"{self._workspace}/")))
 
 
 def below(path: str, *, skip: Callable[[str], bool] | None = None) -> Iterator[str]:
@@ -309,7 +310,7 @@ def below(path: str, *, skip: Callable[[str], bool] | None = None) -> Iterator[s
                 waiting += sorted(map(str, Path(path).iterdir()), reverse=True)
 
 
-def is_folder(path: str) -> bool:
+def is_folder(path: str | bytes) -> bool:
     """Return whether a path is a folder and no link."""
     try:
         return stat.S_ISDIR(os.lstat(path).st_mode)
@@ -339,13 +340,6 @@ def _changed_at(path: str) -> float:
         with suppress(OSError):
             return os.lstat(place).st_ctime
     return 0.0
-
-
-def _make_way(folder: Path) -> None:
-    """Create a file's parent folders, unless a link is among them."""
-    there = next(place for place in (folder, *folder.parents) if os.path.lexists(place))
-    if there.resolve() == there:
-        folder.mkdir(parents=True, exist_ok=True)
 
 
 def new_aside(folder: Path) -> Path:

@@ -128,6 +128,7 @@ class Repository:
         self.confine = confine
         self._settings, self._given = settings or {}, users
         self.state_dir = state_dir
+        self._pack: tuple[tuple[int, ...], dict[str, str]] = ((), {})
 
     @cached_property
     def settings(self) -> dict[str, str]:
@@ -222,10 +223,10 @@ class Repository:
         name = "HEAD"
         for _ in range(_LINKED):
             text = first_line(self.git_dir / name) or (first_line(self.common / name) if name != "HEAD" else "")
-            if _ID.fullmatch(text):
+            if ID.fullmatch(text):
                 return name, text
             if not text and name != "HEAD":
-                return name, self._packed(name)
+                return name, self.packed().get(name)
             name = text.removeprefix("ref:").strip()
             if not text.startswith("ref:") or not name.startswith("refs/") or ".." in name:
                 raise GitError(f"not a git repository: its HEAD is {text[:40]!r}")
@@ -233,13 +234,18 @@ class Repository:
                 return "", None
         raise GitError("its HEAD leads nowhere")
 
-    def _packed(self, name: str) -> str | None:
+    def packed(self) -> Mapping[str, str]:
+        """Return the ids of the refs that git has put into one file, by name; it is read again if it has changed."""
+        path = self.common / "packed-refs"
         try:
-            packed = read_regular(self.common / "packed-refs", _PACKED_READ)
+            there = path.lstat()
+            state = (there.st_ino, there.st_size, there.st_mtime_ns, there.st_ctime_ns)
+            if state != self._pack[0]:
+                pairs = _PACKED.findall(read_regular(path, _PACKED_READ))
+                self._pack = state, {os.fsdecode(name): tip.decode() for tip, name in pairs}
         except OSError:
-            return None
-        found = re.search(rb"^([0-9a-f]{40,64}) " + re.escape(os.fsencode(name)) + rb"$", packed, re.MULTILINE)
-        return found[1].decode() if found else None
+            return {}
+        return self._pack[1]
 
     async def status(self, within: str = "") -> Look:
         """Return what differs from HEAD in the index or on disk, and new files; only below a folder, if given.
@@ -339,9 +345,10 @@ class Repository:
 
 
 _IDENTITY = ("GIT_AUTHOR_", "GIT_COMMITTER_")
-_ID = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?", re.ASCII)
+ID = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?", re.ASCII)
 _LINKED = 6
 _PACKED_READ = 64 * 1024 * 1024
+_PACKED = re.compile(rb"^([0-9a-f]{40,64}) (refs/[^\n]+)$", re.MULTILINE)
 
 
 def _folders(dot_git: Path) -> tuple[Path, Path]:
@@ -384,10 +391,6 @@ def _alternates(common: Path) -> list[Path]:
     return [Path(os.path.realpath(common / "objects" / line)) for line in lines if line and not line.startswith("#")]
 
 
-def _is_gits_own(folder: Path) -> bool:
-    return all((folder / name).is_dir() for name in ("objects", "refs")) and (folder / "HEAD").exists()
-
-
 def find_repository(
     folder: Path, *, state_dir: Path | None = None, confined: bool = False
 ) -> tuple[Repository, str] | None:
@@ -403,7 +406,7 @@ def find_repository(
     if git_program() is None:
         return None
     for top in (folder, *folder.parents):
-        if _is_gits_own(top):
+        if all((top / name).is_dir() for name in ("objects", "refs")) and (top / "HEAD").exists():
             raise WorkspaceError(
                 f"{str(folder)!r} is git's own folder or a bare repository; there are no files to work on.",
                 "Name a folder in which the repository is checked out.",

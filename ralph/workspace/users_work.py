@@ -2,7 +2,6 @@
 
 import json
 import os
-import re
 import stat
 import weakref
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
@@ -10,10 +9,9 @@ from contextlib import suppress
 from itertools import chain, islice
 from pathlib import Path
 
-from ralph.system.files import read_regular
 from ralph.workspace.base import Snapshot
 from ralph.workspace.gate import GitError, first_line, read_list
-from ralph.workspace.repository import Repository
+from ralph.workspace.repository import ID, Repository
 from ralph.workspace.scan import ABSENT
 
 _MOST = 200
@@ -21,9 +19,7 @@ _NAMES = 10_000
 _REFS = 5000
 """Refs that are watched."""
 
-_PACKED_READ = 64 * 1024 * 1024
-_ID = re.compile(rb"[0-9a-f]{40}(?:[0-9a-f]{24})?", re.ASCII)
-_PACKED = re.compile(rb"^([0-9a-f]{40,64}) (refs/(?:heads|tags)/[^\n]+)$", re.MULTILINE)
+_USERS = ("refs/heads/", "refs/tags/", "refs/stash ")
 _NOT_THE_USERS = "refs/heads/ralph/"
 _STASH = "refs/stash "
 
@@ -45,7 +41,6 @@ class History:
         self.refs: dict[str, str] = {}
         self._repository = repository
         self._common = repository.common
-        self._packed: tuple[tuple[int, ...], dict[str, str]] = ((), {})
         self._sizes: dict[Path, int] = {}
 
     def note(self, head: str | None, earlier: Mapping[str, str] | None = None) -> None:
@@ -75,37 +70,23 @@ class History:
     def _listed(self) -> dict[str, str]:
         """Return the present branches, tags and stashes, at most as many as are watched."""
         loose = chain.from_iterable(_files(self._common, Path("refs", name)) for name in ("heads", "tags"))
-        names = dict.fromkeys(chain(islice(loose, _REFS), self._in_pack(), self._stashes()))
-        users = (name for name in names if not name.startswith(_NOT_THE_USERS))
-        return {name: tip for name in islice(users, _REFS) if _ID.fullmatch(os.fsencode(tip := self._tip(name)))}
+        names = dict.fromkeys(chain(islice(loose, _REFS), self._repository.packed(), self._stashes()))
+        users = (name for name in names if name.startswith(_USERS) and not name.startswith(_NOT_THE_USERS))
+        return {name: tip for name in islice(users, _REFS) if ID.fullmatch(tip := self._tip(name))}
 
     def _tip(self, name: str) -> str:
         """Return a ref's id, or the name of the ref that it stands for; empty if it is gone."""
         if name.startswith(_STASH):
             return self._stashes().get(name, "")
-        text = first_line(self._common / name) or self._in_pack().get(name, "")
-        return text if text.startswith("ref:") or _ID.fullmatch(os.fsencode(text)) else ""
-
-    def _in_pack(self) -> dict[str, str]:
-        """Return the refs that git has put into one file."""
-        path = self._common / "packed-refs"
-        try:
-            there = path.lstat()
-            state = (there.st_ino, there.st_size, there.st_mtime_ns, there.st_ctime_ns)
-            if state != self._packed[0]:
-                pairs = _PACKED.findall(read_regular(path, _PACKED_READ))
-                self._packed = state, {os.fsdecode(name): tip.decode() for tip, name in pairs}
-        except OSError:
-            return {}
-        return self._packed[1]
+        text = first_line(self._common / name) or self._repository.packed().get(name, "")
+        return text if text.startswith("ref:") or ID.fullmatch(text) else ""
 
     def _stashes(self) -> dict[str, str]:
         """Return the ids of the stashes, by names that stay when others are added or removed."""
-        lines = read_list(self._common / "logs" / "refs" / "stash").splitlines()
-        found = [line.split(b" ", 2)[1] for line in lines if line.count(b" ") > 1]
-        found.append(os.fsencode(first_line(self._common / "refs" / "stash")))
-        tips = [tip.decode() for tip in found if _ID.fullmatch(tip)]
-        return {f"{_STASH}{tip[:12]}": tip for tip in tips}
+        lines = os.fsdecode(read_list(self._common / "logs" / "refs" / "stash")).split("\n")
+        found = [line.split(" ", 2)[1] for line in lines if line.count(" ") > 1]
+        found.append(first_line(self._common / "refs" / "stash"))
+        return {f"{_STASH}{tip[:12]}": tip for tip in found if ID.fullmatch(tip)}
 
     def _objects(self) -> dict[Path, int]:
         """Return the sizes of the files that have the noted commits: their own, and all packs."""
