@@ -73,7 +73,7 @@ def rows(file: Path) -> Iterator[Row]:
 
 
 def state_of(row: Row, text: str) -> str:
-    return judge(Question(text=text, task=row.get("task") or ""), AUTO).analysis.state
+    return judge(Question(text=text, task=row.get("task") or ""), AUTO).record.analysis.state
 
 
 def finals(folder: Path) -> Iterator[Judged]:
@@ -109,13 +109,13 @@ def stuck(folder: Path) -> Iterator[Judged]:
     for row in rows(folder / "stuck.jsonl"):
         *earlier, last = row["outputs"] or [""]
         question = Question(text=last, previous=tuple(earlier), errors=tuple(row["errors"]))
-        yield row, row["label"] == "stuck", judge(question, AUTO).analysis.stuck.detected
+        yield row, row["label"] == "stuck", judge(question, AUTO).record.analysis.stuck.detected
 
 
 def test_only(folder: Path) -> Iterator[Judged]:
     """Outputs of commands: of tests, and of others."""
     for row in rows(folder / "testonly.jsonl"):
-        yield row, row["test_only"], judge(Question(text=row["text"]), AUTO).analysis.completion.test_only
+        yield row, row["test_only"], judge(Question(text=row["text"]), AUTO).record.analysis.completion.test_only
 
 
 def as_line(row: Row, variant: str) -> Line:

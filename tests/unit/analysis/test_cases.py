@@ -118,7 +118,8 @@ def replies(name: str) -> tuple[Judged, ...]:
     """The cases of a file of replies."""
     cases = map(ReplyCase.model_validate_json, lines(f"{name}.jsonl"))
     return tuple(
-        Judged(case, case.state, judge(Question(text=case.text, task=case.task), AUTO).analysis.state) for case in cases
+        Judged(case, case.state, judge(Question(text=case.text, task=case.task), AUTO).record.analysis.state)
+        for case in cases
     )
 
 
@@ -133,7 +134,7 @@ def loops() -> tuple[Judged, ...]:
 def is_stuck(case: LoopCase) -> bool:
     *earlier, last = case.outputs
     question = Question(text=last, previous=tuple(earlier), errors=case.errors)
-    return judge(question, AUTO).analysis.stuck.detected
+    return judge(question, AUTO).record.analysis.stuck.detected
 
 
 def lines(name: str) -> list[str]:

@@ -15,7 +15,7 @@ BEGUN = (
 
 
 def state_of(text: str, task: str = TASK) -> str:
-    return judge(Question(text=text, task=task), AUTO).analysis.state
+    return judge(Question(text=text, task=task), AUTO).record.analysis.state
 
 
 @pytest.mark.parametrize(

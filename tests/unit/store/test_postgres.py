@@ -20,6 +20,7 @@ from ralph.executors.base import Turn
 from ralph.loop.runner import Runner
 from ralph.prompt import Prompt
 from ralph.store import open_store, postgres
+from ralph.store.sql import SqlStore
 from ralph.testing import ScriptedExecutor, SeenEvents
 from ralph.testing.observe import until
 from ralph.testing.store_conformance import sample_event, sample_iteration, sample_request, sample_run
@@ -353,7 +354,9 @@ async def test_the_time_that_the_url_gives_a_connection_counts(wire, monkeypatch
     with anyio.move_on_after(0.3):
         await open_store(f"{wire.url}&connect_timeout=60").__aenter__()
     assert time.monotonic() - began < 1
-    assert open_store("postgresql://u@/d?host=a,b&connect_timeout=9")._database.connects_within == 18
+    store = open_store("postgresql://u@/d?host=a,b&connect_timeout=9")
+    assert isinstance(store, SqlStore)
+    assert store._database.connects_within == 18
 
 
 async def test_in_a_hurry_a_silent_server_is_given_up_at_once(wire):
