@@ -292,7 +292,7 @@ def read_settings(path: Path) -> bytes:
 _SHARED = ("refs", "packed-refs", "reftable", "logs", "objects", "worktrees", "shallow")
 
 
-def make_view(folder: Path, common: Path, settings: Mapping[str, str], excluded: bytes) -> Path:
+def make_view(folder: Path, common: Path, settings: Mapping[str, str], excluded: bytes, attributes: bytes) -> Path:
     """Make the folder that git takes for the one that a repository's worktrees share; blocks.
 
     Args:
@@ -300,9 +300,12 @@ def make_view(folder: Path, common: Path, settings: Mapping[str, str], excluded:
         common: the repository's own.
         settings: of the user and the repository, those that are kept.
         excluded: the list of ignored paths.
+        attributes: those of the user, which the repository's own precede.
     """
     (folder / "info").mkdir(parents=True, exist_ok=True, mode=0o700)
-    _replace(folder / "config", settings_text((*settings.items(), *OURS)).encode("utf-8", "surrogateescape"))
+    given = (*settings.items(), *OURS, ("core.attributesFile", str(folder / "info" / "users-attributes")))
+    _replace(folder / "config", settings_text(given).encode("utf-8", "surrogateescape"))
+    _replace(folder / "info" / "users-attributes", attributes)
     _replace(folder / "info" / "exclude", excluded)
     _replace(folder / "info" / "attributes", read_list(common / "info" / "attributes"))
     for name in _SHARED:

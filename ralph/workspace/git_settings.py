@@ -8,7 +8,7 @@ from functools import lru_cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from ralph.workspace.gate import Git, GitError, complaint, environment, git_program
+from ralph.workspace.gate import Git, GitError, complaint, environment, git_program, read_settings, settings_text
 
 _KEPT = frozenset((
     *(f"core.{name}" for name in ("repositoryformatversion", "filemode", "ignorecase", "symlinks")),
@@ -23,7 +23,10 @@ _KEPT = frozenset((
 SPARSE = ("core.sparsecheckout", "core.sparsecheckoutcone", "index.sparse")
 """Those of them that each worktree may have for itself."""
 
-OF_WORKTREE = frozenset((*SPARSE, "core.excludesfile", "core.worktree"))
+LISTS = ("core.excludesfile", "core.attributesfile")
+"""Those that name a list of the user's."""
+
+OF_WORKTREE = frozenset((*SPARSE, *LISTS, "core.worktree"))
 _READ = _KEPT | OF_WORKTREE | {"core.hookspath", "commit.gpgsign", "extensions.worktreeconfig"}
 _USERS = frozenset(key for key in _READ if not key.startswith(("core.rep", "extensions.", "core.worktree")))
 
@@ -127,19 +130,24 @@ def listed(text: bytes) -> tuple[_Setting, ...]:
     return _pairs(done.stdout)
 
 
-def users_settings(git_dir: Path) -> dict[str, str]:
+def users_settings(git_dir: Path, common: Path) -> dict[str, str]:
     """Return the user's own settings that are kept, for a repository: those of the machine and the home. Blocks."""
     told = {name: value for name, value in os.environ.items() if name.startswith("GIT_CONFIG_") and name in _WHERE}
     env = {name: value for name, value in environment().items() if name not in _WHERE} | told
-    with TemporaryDirectory(prefix="ralph-") as common:  # of a repository without settings, for `includeIf "gitdir:…"`
+    with TemporaryDirectory(prefix="ralph-") as made:  # a repository with only what conditions of `includeIf` regard
         for name in ("objects", "refs"):
-            Path(common, name).mkdir()
-        asked = Git(env | {"GIT_DIR": str(git_dir), "GIT_COMMON_DIR": common}, ())
+            Path(made, name).mkdir()
+        with suppress(GitError):
+            urls = [value for key, value in listed(read_settings(common / "config")) if _URL.fullmatch(key)]
+            text = settings_text(('remote "any".url', url) for url in urls if "\n" not in url)
+            Path(made, "config").write_bytes(text.encode("utf-8", "surrogateescape"))
+        asked = Git(env | {"GIT_DIR": str(git_dir), "GIT_COMMON_DIR": made}, ())
         with suppress(GitError):
             return kept(_pairs(asked.now("config", "--includes", "--null", "--list").stdout), _USERS)
     return {}
 
 
+_URL = re.compile(r"remote\..+\.url", re.DOTALL)
 _WHERE = ("GIT_CONFIG_NOSYSTEM", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_GLOBAL")
 
 

@@ -26,7 +26,7 @@ from ralph.workspace.gate import (
     read_settings,
     require_plain,
 )
-from ralph.workspace.git_settings import OF_WORKTREE, SPARSE, is_on, is_shared, kept, listed, users_settings
+from ralph.workspace.git_settings import LISTS, OF_WORKTREE, SPARSE, is_on, is_shared, kept, listed, users_settings
 from ralph.workspace.lock import state_folder
 from ralph.workspace.scan import ABSENT
 
@@ -137,15 +137,23 @@ class Repository:
 
     @cached_property
     def _users(self) -> Mapping[str, str]:
-        return users_settings(self.git_dir) if self._given is None else self._given
+        return users_settings(self.git_dir, self.common) if self._given is None else self._given
 
     @cached_property
     def excluded(self) -> bytes:
         """The list of ignored paths that the settings name, or the user's, and then the repository's own."""
-        named = self.settings.get("core.excludesfile")
-        own = Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config") / "git" / "ignore"
-        users = read_list(Path(os.path.realpath(self.top / Path(named).expanduser() if named else own)))
-        return users + read_list(self.common / "info" / "exclude")
+        return self._users_list("core.excludesfile", "ignore") + read_list(self.common / "info" / "exclude")
+
+    @cached_property
+    def users_attributes(self) -> bytes:
+        """The machine's attributes, and then those that the settings name, or the user's."""
+        machines = b"" if "GIT_ATTR_NOSYSTEM" in os.environ else read_list(Path("/etc/gitattributes"))
+        return machines + self._users_list("core.attributesfile", "attributes")
+
+    def _users_list(self, key: str, name: str) -> bytes:
+        named = self.settings.get(key)
+        own = Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config") / "git" / name
+        return read_list(Path(os.path.realpath(self.top / Path(named).expanduser() if named else own)))
 
     @cached_property
     def git(self) -> Git:
@@ -187,7 +195,7 @@ class Repository:
         folder = (self.state_dir or state_folder()) / "git" / name
         try:
             shared = {key: value for key, value in self.settings.items() if is_shared(key)}
-            view = make_view(folder, self.common, shared, self.excluded)
+            view = make_view(folder, self.common, shared, self.excluded, self.users_attributes)
         except OSError as error:
             raise GitError(f"{str(folder)!r} cannot be written: {error.strerror}") from error
         where = {"GIT_DIR": str(self.git_dir), "GIT_COMMON_DIR": str(view), "GIT_WORK_TREE": str(self.top)}
@@ -283,7 +291,8 @@ class Repository:
             return None
         with suppress(GitError):
             settings = _settings(folder, git_dir, common)
-        settings.pop("core.excludesfile", None)  # it may name any file of the user's
+        for key in LISTS:  # it may name any file of the user's
+            settings.pop(key, None)
         return Repository(
             folder,
             git_dir,
@@ -331,7 +340,7 @@ class Repository:
         return " and ".join([*parts, "signing"] if is_on(self.settings, "commit.gpgsign") else parts)
 
     async def require_no_filter(self, paths: Iterable[bytes]) -> None:
-        """Refuse paths with contents that the repository's attributes send through a filter, such as git-lfs.
+        """Refuse paths with contents that attributes send through a filter, such as git-lfs.
 
         Raises:
             GitError: there is one; it names some.
@@ -341,7 +350,7 @@ class Repository:
         named = zip(fields[::3], fields[2::3], strict=False)
         found = [path for path, value in named if value not in {"unspecified", "unset"}]
         if found:
-            raise GitError(f"{some_of(found)} need a filter of the repository, which only --commit-hooks runs")
+            raise GitError(f"only --commit-hooks runs the filter that git has for {some_of(found)}")
 
 
 _IDENTITY = ("GIT_AUTHOR_", "GIT_COMMITTER_")

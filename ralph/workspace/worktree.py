@@ -239,7 +239,8 @@ async def _add(repository: Repository, folder: Path, branch: str, top: Path, *, 
         return
     files = [*map(unquote_path, await repository.git("ls-tree", "-r", "--name-only", "--full-tree", "HEAD"))]
     lists = [repository.top / os.fsdecode(path) for path in files if path.endswith(b".gitattributes")]
-    if any(b"filter" in read_list(path) for path in (*lists, repository.common / "info" / "attributes")):
+    attributes = (repository.users_attributes, *map(read_list, (*lists, repository.common / "info" / "attributes")))
+    if any(b"filter" in each for each in attributes):
         await repository.require_no_filter(files)
     (repository.common / "worktrees").mkdir(exist_ok=True)
     await repository.users_git("worktree", "add", *words)

@@ -12,6 +12,7 @@ import pytest
 from ralph.errors import WorkspaceError
 from ralph.testing import Repository
 from ralph.workspace import Workspace, open_workspace
+from ralph.workspace.worktree import make_worktree
 
 
 async def held(workspace: Workspace, iteration: int = 0) -> str:
@@ -100,14 +101,18 @@ async def test_a_new_nested_repository_is_not_committed(
     assert [line.split("\t")[1] for line in listed if line.startswith("160000")] == ["sub"]
 
 
+@pytest.mark.parametrize("condition", ["gitdir:{}/", "hasconfig:remote.*.url:ssh://host/**"])
 async def test_the_name_is_the_one_that_the_user_has_for_this_repository(
-    repo: Repository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    repo: Repository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, condition: str
 ) -> None:
+    repo.git("remote", "add", "a.b", 'ssh://host/\\a "b".git')
     for name in ("GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL"):
         monkeypatch.delenv(name)
     (tmp_path / "work").write_text("[user]\n\tname = At Work\n")
     users = tmp_path / "users"
-    users.write_text(f'[user]\n\tname = At Home\n\temail = x@y\n[includeIf "gitdir:{repo.path}/"]\n\tpath = work\n')
+    users.write_text(
+        f'[user]\n\tname = At Home\n\temail = x@y\n[includeIf "{condition.format(repo.path)}"]\n\tpath = work\n'
+    )
     monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(users))
     workspace = open_workspace(repo.path, state_dir=tmp_path / "state")
     since = await held(workspace)
@@ -196,7 +201,38 @@ async def test_what_needs_a_filter_is_not_committed_without_it(repo: Repository,
     repo.write("large.bin", "the content, which only the filter may store\n")
     made = await workspace.commit(since, "x")
     assert made.commit is None
-    assert "large.bin need a filter of the repository, which only --commit-hooks runs" in made.message
+    assert "only --commit-hooks runs the filter that git has for large.bin" in made.message
+
+
+@pytest.mark.parametrize("named", ["", "~/others", "the repository's"])
+async def test_the_users_own_attributes_hold_below_those_of_the_repository(
+    repo: Repository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, named: str
+) -> None:
+    attributes = tmp_path / ("others" if named else ".config/git/attributes")
+    attributes.parent.mkdir(parents=True, exist_ok=True)
+    attributes.write_text("*.ipynb filter=strip\n*.bat text eol=crlf\n*.txt filter=strip\n")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(tmp_path / ".gitconfig"))
+    monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
+    if named:
+        where = ["--file", str(tmp_path / ".gitconfig")] if named.startswith("~") else []
+        repo.git("config", *where, "core.attributesFile", "~/others")
+    repo.write(".gitattributes", "*.txt -filter\n")
+    repo.write("x.bat", "1\r\n2\r\n")
+    repo.commit("rules")
+    workspace = open_workspace(repo.path, state_dir=tmp_path / "state")
+    since = await held(workspace)
+    repo.write("a.txt", "2\n")
+    repo.write("x.bat", "1\r\n2\r\n3\r\n")
+    assert (await workspace.commit(since, "x")).commit
+    assert repo.git("diff", "--numstat", "HEAD^", "x.bat") == "1\t0\tx.bat"
+    repo.write("n.ipynb", "only the filter may store it\n")
+    made = await workspace.commit(since, "x")
+    assert "only --commit-hooks runs the filter that git has for n.ipynb" in made.message
+    repo.git("add", "n.ipynb")
+    repo.git("commit", "-q", "-m", "by git itself")
+    with pytest.raises(WorkspaceError, match=r"n\.ipynb"):
+        await make_worktree(repo.path, "run-2", state_dir=tmp_path / "state")
 
 
 async def test_an_index_that_another_git_holds_is_no_commit(repo: Repository, workspace: Workspace) -> None:
