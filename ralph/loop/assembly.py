@@ -56,9 +56,7 @@ def arguments_of_folder(folder: Path, *, trust: bool = False, hooks: Sequence[Ho
     They come from its settings, the user's and the environment's.
 
     Args:
-        folder: the workspace.
         trust: consent to the workspace's own settings, and remember it.
-        hooks: observers of the run.
 
     Raises:
         SettingError: a setting is not valid.
@@ -91,12 +89,9 @@ def runner_arguments(
     """Return the arguments of `Runner` that the settings name; nothing is started or written yet.
 
     Args:
-        settings: the settings in force.
-        workspace: the folder to work in.
         plugins: the loaded plug-ins; by default only Ralph's own parts.
         origin: the folder whose worktree the workspace is, if it was made for the run.
         onto: the branch that was checked out there.
-        hooks: observers of the run.
         executor: an executor to use instead of the one that the settings name.
         progress: called with the progress of a download of an agent's program.
         verifying: called with the name of a verifier that is still running after half a second.
@@ -296,17 +291,6 @@ def as_executor(given: Executor | str, plugins: Plugins, *, model: str | None, r
     return plugins.executor(given, context)
 
 
-def as_workspace(given: Workspace | Path | str | None) -> Workspace:
-    """Return a workspace: opened if it is given as a path; without any, changes are not observed.
-
-    Raises:
-        UsageError: the folder cannot be used.
-    """
-    if isinstance(given, Workspace):
-        return given
-    return NoWorkspace(Path.cwd()) if given is None else open_workspace(Path(given))
-
-
 def as_store(given: Store | Path | str | None, plugins: Plugins) -> Store:
     """Return a store: opened if it is given as a path or a URL; in memory without any.
 
@@ -329,12 +313,16 @@ def as_checks(
 ) -> Checks:
     """Return a run's verifiers and their files; a command is a program with arguments, as one text or as a sequence.
 
+    A workspace that is given as a path is opened; without any, changes are not observed.
+
     Raises:
         UsageError: a command cannot be read, begins with an option, or needs a shell; the workspace cannot be used.
     """
     several = [given] if isinstance(given, Verifier | str) else given
     verifiers = [_verifier(each, redactor) for each in several]
-    return Checks(as_workspace(workspace), verifiers, restore, reviewer or ReviewVerifier(executor, redactor=redactor))
+    if not isinstance(workspace, Workspace):
+        workspace = NoWorkspace(Path.cwd()) if workspace is None else open_workspace(Path(workspace))
+    return Checks(workspace, verifiers, restore, reviewer or ReviewVerifier(executor, redactor=redactor))
 
 
 def _verifier(given: Verifier | str | Sequence[str], redactor: Redactor) -> Verifier:

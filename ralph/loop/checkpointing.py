@@ -50,7 +50,6 @@ class Checkpointing:
         """Restore protected paths that were changed.
 
         Args:
-            iteration: the current one.
             until: when the run was last heard of, in seconds since the epoch; later changes are the user's, and stay.
         """
         protected = await self.workspace.restore_protected(self.log.run_id, until=until + _GRACE if until else None)
@@ -93,23 +92,17 @@ class Checkpointing:
             self._report(iteration, "The changes are not committed: there is no checkpoint from before the run.")
             return False
         subject = " ".join(summary.split()) or f"Iteration {iteration} of a Ralph run"
+        subject = subject if len(subject) <= 72 else f"{subject[:71].rstrip()}…"
         made = CommitResult("", "The run was stopped during the commit; `git log` shows whether it was made.")
         with anyio.CancelScope() if stop.reason else stop.watched():
-            made = await self.workspace.commit(since, f"{_shortened(subject)}\n\nRalph-Run: {self.log.run_id}\n")
+            made = await self.workspace.commit(since, f"{subject}\n\nRalph-Run: {self.log.run_id}\n")
         if made.message and made.message != self._last_message:
             self._report(iteration, made.message)
         self._last_message = made.message
         return made.commit is not None
 
     async def end(self, iteration: int, summary: str | None, since: str | None, stop: Stop) -> None:
-        """End the care: release protected paths, and commit what a completed run has changed.
-
-        Args:
-            iteration: the last one.
-            summary: of a completed run's last iteration; None if the run was not completed.
-            since: the checkpoint from before the run.
-            stop: the user's request to stop.
-        """
+        """Release protected paths, and commit what a run changed since; without a `summary`, it is not completed."""
         await self.restore_protected(iteration)
         await self.workspace.unguard()
         if summary is not None:
@@ -127,8 +120,3 @@ class Checkpointing:
 
     def _report(self, iteration: int, text: str) -> None:
         self.log.diagnose(self.redactor(text), iteration)
-
-
-def _shortened(subject: str) -> str:
-    """Return the first line of a commit message, at most 72 characters."""
-    return subject if len(subject) <= 72 else f"{subject[:71].rstrip()}…"

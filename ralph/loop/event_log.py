@@ -64,7 +64,6 @@ class EventLog:
         seq: the number of the run's last event.
         hooks: the observers, in the order in which they are called; see `Dispatcher`.
         owner: the token of the run's owner in the store.
-        clock: stamps events.
 
     Attributes:
         iteration: that of the last event.
@@ -100,7 +99,7 @@ class EventLog:
         self._flushed_at = 0.0
         self._failure: StoreError | None = None
         self.failed: Callable[[StoreError], None] | None = None
-        self.time_left: Callable[[], float | None] = _unlimited
+        self.time_left: Callable[[], float | None] = lambda: None
 
     def note(self, event: Event) -> None:
         """Add an event to the next group."""
@@ -266,10 +265,6 @@ class EventLog:
                 seq += 1
                 numbered.append(evolve(event, seq=seq))
         return numbered
-
-
-def _unlimited() -> None:
-    """Return that the time of the run has no limit."""
 
 
 def _not_kept(error: StoreError, run_id: str, events: Sequence[Event], iteration: IterationRecord | None) -> StoreError:

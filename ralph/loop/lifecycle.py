@@ -164,10 +164,7 @@ def next_action(
     A limit may be reached or the breaker open also before the first iteration, of a run that was resumed.
 
     Args:
-        state: the fold over the run's iterations.
-        now: the present time.
         limits: in force, extensions included.
-        breaker: the rules of the circuit breaker.
         pausing: the user asked for a pause.
         missing: the path of a workspace that no longer exists; empty otherwise.
     """

@@ -23,8 +23,6 @@ async def take_up(
     """Make a stored run this process's own, and find out how far it is by a fold over its records.
 
     Args:
-        starting: the parts of the runner.
-        record: of the run.
         anew: the names of limits that are meant as they are, without earlier extensions.
         from_checkpoint: take the workspace back to its state before the iteration that was cut off.
 

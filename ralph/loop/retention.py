@@ -38,8 +38,6 @@ async def make_room(limit: int | None, store: Store, ended: RunRecord, tell: Cal
 
     Args:
         limit: in bytes; None for none.
-        store: the opened store of the runs.
-        ended: the run.
         tell: called with a sentence if the folder was over its limit.
     """
     if limit is None or ended.stop_reason == "cancelled":

@@ -17,7 +17,7 @@ from typing import Any
 
 from ralph.errors import UsageError
 from ralph.system.files import home_folders, read_regular
-from ralph.system.launch import FILTER, HOSTS, VIEW, Way
+from ralph.system.launch import FILTER, VIEW, Way
 
 BWRAP = "bwrap"
 APART = (
@@ -219,11 +219,6 @@ def bound(option: str, places: Iterable[Path], seen: Collection[Path] = ()) -> I
     """Yield the options that open places, which may begin with `~`; of those in `seen`, a view."""
     for place in dict.fromkeys(place.expanduser().absolute() for place in places):
         yield from (option, f"{VIEW if place in seen else ''}{place}", str(place))
-
-
-def own_hosts() -> tuple[str, ...]:
-    """Return the options for the sandbox's own /etc/hosts."""
-    return ("--ro-bind-data", str(HOSTS), str(Path("/etc/hosts").resolve()))
 
 
 def git_bounds(workspace: Path, folders: Sequence[Path]) -> Iterator[str]:

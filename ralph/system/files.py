@@ -149,8 +149,6 @@ def objects(
     """Yield each line that is not empty: its number, from 1, and its object, or what is wrong with it.
 
     Args:
-        stream: of lines.
-        model: the type of the objects.
         most: bytes of a line; `MOST_BYTES` by default.
         as_written: texts stay as they are, whatever is in them; otherwise they are made such as can be stored.
         every: report empty lines, too, for callers that get an answer to each line.
@@ -231,9 +229,7 @@ def absolute_path(path: str | None) -> str:
 def find_program(name: str, env: Mapping[str, str] | None = None) -> str | None:
     """Return the path of a program on PATH; None if it is not there. Relative entries of PATH do not count.
 
-    Args:
-        name: of the program.
-        env: the environment with the PATH; None for Ralph's own.
+    The PATH is that of `env`, or of Ralph's own environment.
     """
     path = (os.environ if env is None else env).get("PATH")
     return shutil.which(name, path=os.defpath if path is None else _absolute(path))

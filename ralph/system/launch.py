@@ -75,9 +75,7 @@ def main(plan: dict[str, Any], argv: Sequence[str]) -> None:
             raise
         views, alone = None, False
     if ways is not None:
-        _start_loopback()
-        for number, address in enumerate({way[0] for way in ways if not way[0].startswith(("127.", "::"))}):
-            _add_address(f"lo:{number}", address)
+        _start_loopback({way[0] for way in ways if not way[0].startswith(("127.", "::"))})
     if hand_over:
         for name in [name for name in os.environ if name.lower() in _PROXIES]:
             del os.environ[name]
@@ -162,18 +160,15 @@ def _leave(*namespaces: int) -> None:
         Path(f"/proc/self/{name}").write_text(text, encoding="ascii")
 
 
-def _start_loopback() -> None:
+def _start_loopback(addresses: Collection[str]) -> None:
+    """Start the loopback interface, and give it the addresses that endpoints are known by."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as control:
         request = struct.pack("16sh14x", b"lo", 0)
         (flags,) = struct.unpack_from("h", fcntl.ioctl(control, _GET_FLAGS, request), 16)
         fcntl.ioctl(control, _SET_FLAGS, struct.pack("16sh14x", b"lo", flags | _UP))
-
-
-def _add_address(name: str, address: str) -> None:
-    """Give the loopback interface another address, which an endpoint is known by."""
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as control:
-        packed = struct.pack("16sHH4s8x", name.encode(), socket.AF_INET, 0, socket.inet_aton(address))
-        fcntl.ioctl(control, _SET_ADDRESS, packed)
+        for number, address in enumerate(addresses):
+            own = struct.pack("16sHH4s8x", b"lo:%d" % number, socket.AF_INET, 0, socket.inet_aton(address))
+            fcntl.ioctl(control, _SET_ADDRESS, own)
 
 
 def _listener(address: str, port: int) -> socket.socket:

@@ -82,8 +82,6 @@ async def run(
     `end_leftovers`. At the time-out and on cancellation, the whole tree is ended.
 
     Args:
-        argv: the program and its arguments.
-        cwd: the folder that it runs in.
         env: the whole environment; None for Ralph's own.
         stdin: what it reads; without it, its input is empty.
         timeout: in seconds; None for as long as it takes.
@@ -188,8 +186,6 @@ async def spawn(
     `Running.suspected`, or if something still holds its output open, what carries the mark is ended, too.
 
     Args:
-        argv: the program and its arguments.
-        cwd: the folder that it runs in.
         env: the whole environment; None for Ralph's own.
         marker: the mark that it carries; None for a new one.
         grace: in seconds, from the request to end until the kill.

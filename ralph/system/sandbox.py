@@ -83,12 +83,7 @@ class Variables(BaseModel, frozen=True, extra="forbid", defer_build=True):
         return None if names is None else apart(names)
 
     def of(self, environ: Mapping[str, str], needed: Collection[str] = ()) -> dict[str, str]:
-        """Return the variables of an environment that are passed on.
-
-        Args:
-            environ: the variables.
-            needed: the names of those without which the program cannot work, a login's for example.
-        """
+        """Return the variables that are passed on, with those `needed` by the program, a login's for example."""
         return {name: value for name, value in environ.items() if name in needed or self._passes(name, value)}
 
     def withheld(self, environ: Mapping[str, str]) -> str:
@@ -101,12 +96,8 @@ class Variables(BaseModel, frozen=True, extra="forbid", defer_build=True):
     def _passes(self, name: str, value: str) -> bool:
         if self.only is not None:
             return _any(name, ESSENTIAL) or _any(name, self.only) or _any(name, self.keep)
-        return _any(name, self.keep) or not (is_secret_name(name) or _leads_to_secret(name.upper(), value))
-
-
-def _leads_to_secret(name: str, value: str) -> bool:
-    held = _PASSWORD_WITHIN.search(value) and not name.endswith("_PROXY")
-    return bool(held or _WITHHELD.fullmatch(name))
+        held = _PASSWORD_WITHIN.search(value) and not name.upper().endswith("_PROXY")
+        return _any(name, self.keep) or not (is_secret_name(name) or held or _WITHHELD.fullmatch(name.upper()))
 
 
 def _any(name: str, patterns: Collection[str]) -> bool:
@@ -223,16 +214,15 @@ class Confinement:
         """Return the command line that starts a program within its bounds; unchanged without any.
 
         Args:
-            argv: the program and its arguments.
             cwd: the folder that it runs in and may write, unless `workspace` is set.
             agent: it is the agent, and not a verifier, which matters for the network and the limits.
-            needs: see `Needs`.
         """
         box = self.sandbox
         plan: dict[str, Any] = {"limits": box.limits} if agent and box.limits else {}
         if not box.used:
             return _launched(plan, argv) if plan and find_program(argv[0]) else list(argv)
         from ralph.system import bubblewrap
+        from ralph.system.launch import HOSTS
         from ralph.system.seccomp import seccomp_filter
 
         plan["filter"] = b64encode(seccomp_filter()).decode()
@@ -259,7 +249,7 @@ class Confinement:
                 *(find_program(bubblewrap.BWRAP) or bubblewrap.BWRAP, *bubblewrap.APART),
                 *(() if connected else ("--unshare-net",)),
                 *bubblewrap.hidden(),
-                *(bubblewrap.own_hosts() if names else ()),
+                *(("--ro-bind-data", str(HOSTS), os.path.realpath("/etc/hosts")) if names else ()),
                 *bubblewrap.bound("--ro-bind-try", shown, seen),
                 *bubblewrap.bound("--ro-bind-try", box.readable),
                 *bubblewrap.credentials(chains, {each.expanduser() for each in box.readable}),

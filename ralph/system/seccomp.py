@@ -45,7 +45,7 @@ _FAMILIES = (_UNIX, 2, 10, 16)
 
 _LOAD, _EQUAL, _AT_LEAST, _RETURN = 0x20, 0x15, 0x35, 0x06
 _NUMBER, _ARCHITECTURE, _FIRST, _SECOND = 0, 4, 16, 24
-_ALLOW, _ERROR = 0x7FFF0000, 0x00050000
+_ALLOWED, _ERROR = (_RETURN, 0, 0, 0x7FFF0000), 0x00050000
 _X32 = 0x40000000
 
 _Step = tuple[int, int, int, int]
@@ -68,14 +68,14 @@ def seccomp_filter(machine: str = "", *, unix: bool = True) -> bytes:
         (_LOAD, 0, 0, _NUMBER),
         *([(_AT_LEAST, 0, 1, _X32), _refused(errno.ENOSYS)] if column == 0 else []),
         *(step for numbers in _DENIED.values() for step in ((_EQUAL, 0, 1, numbers[column]), denied)),
-        *_by_argument(_IOCTL[column], _SECOND, [(value, denied) for value in _TERMINAL_INPUT], _allowed()),
+        *_by_argument(_IOCTL[column], _SECOND, [(value, denied) for value in _TERMINAL_INPUT], _ALLOWED),
         *_by_argument(
             _SOCKET[column],
             _FIRST,
-            [(family, _allowed()) for family in _FAMILIES if unix or family != _UNIX],
+            [(family, _ALLOWED) for family in _FAMILIES if unix or family != _UNIX],
             _refused(errno.EAFNOSUPPORT),
         ),
-        _allowed(),
+        _ALLOWED,
     ]
     return b"".join(struct.pack("<HBBI", *step) for step in steps)
 
@@ -94,10 +94,6 @@ def _by_argument(number: int, argument: int, cases: list[tuple[int, _Step]], oth
     for value, result in cases:
         inner += [(_EQUAL, 0, 1, value), result]
     return [(_EQUAL, 0, len(inner) + 1, number), *inner, otherwise]
-
-
-def _allowed() -> _Step:
-    return (_RETURN, 0, 0, _ALLOW)
 
 
 def _refused(error: int) -> _Step:

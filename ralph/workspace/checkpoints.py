@@ -232,8 +232,7 @@ class Checkpoints:
         """Save the present files under a name within the run, such as "3/after"; see `Workspace.checkpoint`.
 
         Args:
-            run_id: the run.
-            name: unique in it.
+            name: unique in the run.
             head: the commit that is checked out, if any.
             look: the present files, as they were just seen; None to look at them.
         """

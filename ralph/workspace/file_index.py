@@ -88,18 +88,15 @@ class FileIndex:
     """The index of one workspace. Only the process that has locked the workspace may use it.
 
     Args:
-        path: the workspace.
         repository: its repository; None for a folder without git.
         within: the workspace's path in it; empty at its top.
         own_files: paths in the workspace that no tree contains because Ralph writes them; the set may grow.
         state_dir: the parent of Ralph's own folder; None for the user's state folder.
         keeps: contents are kept; without, files can only be compared.
-        confined: git runs in a sandbox.
 
     Attributes:
         top: the folder that the tree's paths start from.
         folder: Ralph's own folder for the workspace, out of the agent's reach.
-        repository, own_files: the given ones.
         read, to_read: the number of files that the current scan has read, and has to read.
         removed: pipes that git waited for, which were removed; it may be cleared.
     """

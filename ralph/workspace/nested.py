@@ -56,7 +56,6 @@ class Nested:
     """The nested repositories of a repository, found without git.
 
     Args:
-        top: the folder of the repository.
         git: its git folders; one of a nested repository lies there or in the folder.
     """
 
@@ -111,10 +110,7 @@ def state_of(repository: Repository, noise: Noise, top: Path) -> tuple[object, .
 
     Returns None if something has changed so lately that a further change may not show.
 
-    Args:
-        repository: a nested one.
-        noise: the paths below `top` to ignore.
-        top: of the workspace.
+    Noise below the workspace, `top`, does not count.
 
     Raises:
         GitError: it is no longer a repository.

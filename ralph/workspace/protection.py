@@ -84,7 +84,6 @@ class Protection:
     """The protected paths of one workspace. Its methods block.
 
     Args:
-        workspace: its folder.
         own: further paths, absolute; a folder stands for everything in it.
         patterns: the user's additions; see `ralph.system.patterns`.
         memory: the folder for the record and for files that are moved away.

@@ -41,7 +41,6 @@ class ContentHashes:
     """Content hashes of the paths below a folder. A file that has not changed is not read again.
 
     Args:
-        root: the folder.
         algorithm: of the repository's ids, sha1 or sha256.
     """
 
@@ -123,7 +122,6 @@ class Objects:
     `OSError`.
 
     Args:
-        folder: the repository's.
         algorithm: of its ids, sha1 or sha256.
     """
 

@@ -30,9 +30,6 @@ class History:
     A ref that has moved is no loss while the commit that it was at exists: that is what amending, rebasing and
     resetting leave. Refs of other repositories, which a fetch may remove, do not count.
 
-    Args:
-        repository: the user's.
-
     Attributes:
         refs: the ids of the refs at the start that have not been lost since, by name.
     """
@@ -50,11 +47,7 @@ class History:
         self._sizes = self._objects()
 
     async def lost(self, head: str | None) -> list[str]:
-        """Return the names of refs that are gone, or whose old commit is; a renamed one is not gone.
-
-        Args:
-            head: the commit that is checked out; None if there is none.
-        """
+        """Return the names of refs that are gone, or whose old commit is; a renamed one is not gone."""
         gone = {name for name in self.refs if not (head if name == "HEAD" else self._tip(name))}
         if gone:
             new = {tip for name, tip in self._listed().items() if name not in self.refs}
@@ -128,7 +121,6 @@ class UsersWork:
     """The user's work that a run may edit but should not remove. It is kept in a file, for when the run is resumed.
 
     Args:
-        folder: Ralph's own for the workspace.
         git: the folders of the repository, and the file that leads to it.
         history: its branches, tags and stashes.
 
@@ -153,8 +145,6 @@ class UsersWork:
         """Note what differs from the commit at the start of a run; for a resumed run, what was noted then.
 
         Args:
-            run_id: the run.
-            snapshot: the present state.
             ignored: returns the absolute paths of ignored files and folders; called if there is nothing noted.
         """
         if self._run == run_id:
@@ -209,8 +199,6 @@ class UsersWork:
         """Return those whose content is neither committed since the start nor in another file.
 
         Args:
-            missing: the files.
-            after: the present state.
             between: the content hashes in the commit at the start and in the present one, by path; None if unknown.
         """
         kept = {*after.files.values(), *(new for _, new in (between or {}).values())}

@@ -199,8 +199,6 @@ async def make_worktree(
     """Create a worktree at the current commit, in the user's state folder, on the branch `ralph/<run>`.
 
     Args:
-        folder: in the repository.
-        run_id: the run.
         state_dir: another folder instead of the user's state folder.
         hooks: run the repository's hooks and filters, with the user's settings.
         confined: run git in a sandbox (bubblewrap), except where hooks are run.
