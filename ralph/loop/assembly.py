@@ -141,11 +141,7 @@ def executor_for(
     confinement: Confinement | None = None,
     redactor: Redactor | None = None,
 ) -> Executor:
-    """Return the executor that the settings name.
-
-    Raises:
-        UnknownNameError: there is no executor of that name.
-    """
+    """Return the executor that the settings name. Raises `UnknownNameError` if there is none."""
     context = BuildContext(settings, confinement=confinement, redactor=redactor, progress=progress)
     return (plugins or Plugins()).executor(settings.name, context)
 
@@ -280,11 +276,7 @@ class _Announced(Verifier):
 
 
 def as_executor(given: Executor | str, plugins: Plugins, *, model: str | None, redactor: Redactor) -> Executor:
-    """Return an executor, built with default settings if it is given by name.
-
-    Raises:
-        UnknownNameError: there is no executor with that name.
-    """
+    """Return an executor, built with default settings if it is given by name. Raises `UnknownNameError` for another."""
     if isinstance(given, Executor):
         return given
     context = BuildContext(ExecutorSettings(name=given, model=model), confinement=Confinement(), redactor=redactor)
@@ -292,11 +284,7 @@ def as_executor(given: Executor | str, plugins: Plugins, *, model: str | None, r
 
 
 def as_store(given: Store | Path | str | None, plugins: Plugins) -> Store:
-    """Return a store: opened if it is given as a path or a URL; in memory without any.
-
-    Raises:
-        UsageError: the name does not mean a store.
-    """
+    """Return a store: opened if it is given as a path or a URL; in memory without any. Raises `UsageError`."""
     if isinstance(given, Store):
         return given
     return MemoryStore() if given is None else open_store(str(given), plugins)

@@ -81,10 +81,7 @@ class Checkpointing:
     ) -> bool:
         """Commit the changes since a checkpoint, if the run commits at this moment; a stop ends hooks that run.
 
-        The reason why nothing was committed is reported once.
-
-        Returns:
-            True if there may be a new commit.
+        The reason why nothing was committed is reported once. Returns True if there may be a new commit.
         """
         if self.commits != when:
             return False

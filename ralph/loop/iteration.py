@@ -134,11 +134,7 @@ class ActiveRun:
 
 
 async def scan_workspace(parts: Parts, run: ActiveRun) -> bool:
-    """Scan the workspace before the next iteration.
-
-    Returns:
-        False if the run was asked to stop meanwhile.
-    """
+    """Scan the workspace before the next iteration; return False if the run was asked to stop meanwhile."""
     run.began, run.checkpoint = monotonic(), None
     with run.stop.watched(), parts.workspace.reporting_progress():
         if run.before is None:

@@ -161,11 +161,7 @@ class Inbox:
         return tuple(self._messages)
 
     async def wait(self, until: datetime | None) -> bool:
-        """Wait until a moment (None: without end), or until a request other than a message comes.
-
-        Returns:
-            True if the moment came.
-        """
+        """Wait for a moment (None: without end), or a request other than a message; return True if the moment came."""
         self._asked = anyio.Event()
         came = False
         if self.resuming:

@@ -253,10 +253,12 @@ async def extended_meanwhile(parts: Parts, run: ActiveRun) -> bool:
 async def finish(parts: Parts, run: ActiveRun, end: Complete | Halt) -> None:
     """Store and publish the end; if the store fails, publish that end and raise its error."""
     completed = end if isinstance(end, Complete) else None
+    waits = run.inbox.pausing and not (isinstance(end, Halt) and end.stop_reason == "cancelled")
+    moot = "; the requested pause has no effect, as the run has ended" if waits else ""
     facts: dict[str, Any] = {
         "stop_reason": "completed" if completed else end.stop_reason if isinstance(end, Halt) else "error",
         **(completed.model_dump(include=set(UNSUPPORTED)) if completed else UNSUPPORTED),
-        "detail": f"{end.reason}{_moot(run, end)}",
+        "detail": f"{end.reason}{moot}",
         "still_open": completed.still_open if completed else (),
         "lost": run.state.lost[:_LOST],
         "iterations": run.state.number,
@@ -268,7 +270,8 @@ async def finish(parts: Parts, run: ActiveRun, end: Complete | Halt) -> None:
     await run.checkpointing.end(run.state.number, summary, run.record.checkpoint, run.stop)
     await anyio.to_thread.run_sync(parts.checks.rest)
     now = parts.clock.now()
-    run.record = evolve(run.record, **facts, state="finished", finished_at=now, **_cut_off(run))
+    cut_off = {"interrupted": run.log.iteration} if run.log.iteration > run.state.number else {}
+    run.record = evolve(run.record, **facts, state="finished", finished_at=now, **cut_off)
     stamp = run.stamp(now, iteration=run.state.number)
     try:
         await run.log.commit(events.RunFinished(**stamp, **facts), run=run.record)
@@ -279,17 +282,6 @@ async def finish(parts: Parts, run: ActiveRun, end: Complete | Halt) -> None:
     finally:
         run.log.close()
         await run.lease.end()
-
-
-def _moot(run: ActiveRun, end: Complete | Halt) -> str:
-    """Return what became of a pause that was requested before the end; empty after a stop."""
-    stopped = isinstance(end, Halt) and end.stop_reason == "cancelled"
-    return "; the requested pause has no effect, as the run has ended" if run.inbox.pausing and not stopped else ""
-
-
-def _cut_off(run: ActiveRun) -> dict[str, int]:
-    """Return the iteration that began and has no record, as a field of the run's record."""
-    return {"interrupted": run.log.iteration} if run.log.iteration > run.state.number else {}
 
 
 def _let_probe(parts: Parts, run: ActiveRun) -> list[events.Event]:

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from ralph.errors import UsageError
-from ralph.system.files import home_folders, read_regular
+from ralph.system.files import create_file, home_folders, read_regular
 from ralph.system.launch import FILTER, VIEW, Way
 
 BWRAP = "bwrap"
@@ -35,7 +35,7 @@ _SHARE = ".local/share"
 _SETTINGS = ("config", "config.worktree", "hooks", "info", "commondir", "gitdir")
 """The parts of a git folder that choose programs, or another folder with such settings."""
 
-_HERE = ".\n"
+_HERE = b".\n"
 """The content of a `commondir` that changes nothing: it stands where the agent could otherwise create another."""
 
 
@@ -253,20 +253,13 @@ def guard(workspace: Path, folders: Sequence[Path]) -> None:
         for name in ("hooks", "info"):
             with suppress(OSError):
                 (folder / name).mkdir()
-        _create(folder / "config.worktree", "")
         place = folder / "commondir"
-        _create(place, _HERE)
+        for path, content in ((folder / "config.worktree", b""), (place, _HERE)):
+            with suppress(OSError):
+                create_file(path, content)
         with suppress(OSError):
-            if read_regular(place, 100).decode("ascii", "replace") == _HERE:
+            if read_regular(place, 100) == _HERE:
                 atexit.register(place.unlink, missing_ok=True)
-
-
-def _create(path: Path, text: str) -> None:
-    """Create a file, if there is nothing of its name, not even a link."""
-    with suppress(OSError):
-        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o666)
-        with os.fdopen(handle, "w", encoding="ascii") as file:
-            file.write(text)
 
 
 def _git_folders(workspace: Path, folders: Sequence[Path]) -> list[Path]:

@@ -21,22 +21,6 @@ from ralph.system.text import storable
 if TYPE_CHECKING:
     from pydantic import BaseModel
 
-__all__ = [
-    "MOST_BYTES",
-    "absolute_path",
-    "as_object",
-    "cleaned",
-    "find_program",
-    "home_folders",
-    "objects",
-    "opened",
-    "read_regular",
-    "refuse_beside_lines",
-    "take_from_others",
-    "text_of",
-    "toml_table",
-]
-
 MOST_BYTES = 64 * 1024 * 1024
 """Of one line, and of a text."""
 
@@ -66,6 +50,13 @@ def read_regular(
         return b"".join(chunks)
     finally:
         os.close(handle)
+
+
+def create_file(path: str | os.PathLike[str], content: bytes, mode: int = 0o666, *, folder: int | None = None) -> None:
+    """Write a new file. Raises `OSError` if there is anything of its name, even a dangling link."""
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0)
+    with os.fdopen(os.open(path, flags, mode, dir_fd=folder), "wb") as file:
+        file.write(content)
 
 
 def take_from_others(path: Path) -> None:

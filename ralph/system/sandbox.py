@@ -262,11 +262,7 @@ class Confinement:
         )
 
     async def require(self, cwd: Path | None = None) -> None:
-        """Check that the sandbox and the limits work here, if any are requested, and prepare the workspace for them.
-
-        Raises:
-            UsageError: they do not, and why.
-        """
+        """Prepare the workspace for the sandbox and the limits, if any. Raises `UsageError` if they do not work."""
         box = self.sandbox
         if not box.option:
             return

@@ -15,6 +15,7 @@ import anyio.to_thread
 from pydantic import BaseModel
 
 from ralph.errors import WorkspaceError
+from ralph.system.files import create_file
 from ralph.types.output import Changes, Checkpoint
 from ralph.types.plan import TaskPlan, read_plan
 from ralph.workspace.checkpoints import Checkpoints, Restored
@@ -393,10 +394,10 @@ def _keep(workspace: Path, content: bytes) -> None:
         with _folder(FOLDER, top) as folder:
             if made:
                 with suppress(FileExistsError):
-                    _write(".gitignore", b"*\n", folder)
+                    create_file(".gitignore", b"*\n", folder=folder)
             with suppress(FileNotFoundError):
                 os.unlink(_NEW, dir_fd=folder)
-            _write(_NEW, content, folder)
+            create_file(_NEW, content, folder=folder)
             os.rename(_NEW, RESPONSE, src_dir_fd=folder, dst_dir_fd=folder)
 
 
@@ -409,13 +410,6 @@ def _folder(name: str, parent: int | None = None) -> Generator[int]:
         os.close(handle)
 
 
-def _write(name: str, content: bytes, folder: int) -> None:
-    """Write a new file. Any existing file or link, even a dangling one, is an error."""
-    handle = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _NO_LINK, 0o666, dir_fd=folder)
-    with os.fdopen(handle, "wb") as file:
-        file.write(content)
-
-
 def _keep_by_name(folder: Path, content: bytes) -> None:
     """Write the answer on systems without file access relative to a folder; a link is detected only before."""
     if folder.is_symlink():
@@ -425,6 +419,5 @@ def _keep_by_name(folder: Path, content: bytes) -> None:
     if made:
         (folder / ".gitignore").write_bytes(b"*\n")
     (folder / _NEW).unlink(missing_ok=True)
-    with (folder / _NEW).open("xb") as file:
-        file.write(content)
+    create_file(folder / _NEW, content)
     (folder / _NEW).replace(folder / RESPONSE)

@@ -224,9 +224,8 @@ class Branch:
     def _move_ref(self, own: _Folder, common: _Folder, old: str | None, new: str, log: bytes) -> None:
         name, _ = self._repository.tip()
         if not name:  # the refs are not in files
-            done = self._repository.users_git.now("update-ref", "-m", "ralph", "HEAD", new, old or "0" * len(new))
-            if done.returncode:
-                raise GitError(done.stderr.decode("utf-8", "replace").strip())
+            words = ("update-ref", "-m", "ralph", "HEAD", new, old or "0" * len(new))
+            self._repository.users_git.now(*words, check=True)
             return
         place = own if name == "HEAD" else common
         with self._locked(place, name) as file:

@@ -211,10 +211,11 @@ class Checkpoints:
 
     Attributes:
         folder: Ralph's own folder for the workspace, out of the agent's reach.
+        count_new: that of the index.
     """
 
     def __init__(self, index: FileIndex) -> None:
-        self.folder = index.folder
+        self.folder, self.count_new = index.folder, index.count_new
         self._index = index
         self._lock = anyio.Lock()
         self._last: _Last | None = None
@@ -223,10 +224,6 @@ class Checkpoints:
     def read(self) -> tuple[int, int]:
         """The number of files read for the current checkpoint, and of files to read; zeros if unknown."""
         return self._index.read, self._index.to_read
-
-    async def count_new(self) -> int:
-        """Return the number of files that git and the checkpoints lack; see `FileIndex.count_new`."""
-        return await self._index.count_new()
 
     async def take(self, run_id: str, name: str, *, head: str | None = None, look: Look | None = None) -> Checkpoint:
         """Save the present files under a name within the run, such as "3/after"; see `Workspace.checkpoint`.

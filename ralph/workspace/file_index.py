@@ -214,11 +214,7 @@ class FileIndex:
         return commit
 
     async def count_new(self) -> int:
-        """Return the number of files that are neither in git, nor in a checkpoint, nor ignored.
-
-        Raises:
-            GitError: git cannot list them.
-        """
+        """Return the number of files that git and the checkpoints lack, without ignored ones. Raises `GitError`."""
         words = ("ls-files", "--others", "--exclude-standard")
         if self.repository is not None:
             return len(await self.repository.git(*words, "--", *self._within, max_output=_NAMES_READ))

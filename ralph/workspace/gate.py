@@ -140,10 +140,10 @@ class Git:
         """Return the first line that git prints; empty if there is none."""
         return next(iter(await self(*arguments, none=none)), "")
 
-    def now(self, *arguments: str, stdin: bytes = b"") -> "subprocess.CompletedProcess[bytes]":
-        """Run a short query; blocks. Raises `GitError` if git cannot be run, or takes too long."""
+    def now(self, *arguments: str, stdin: bytes = b"", check: bool = False) -> "subprocess.CompletedProcess[bytes]":
+        """Run a short query; blocks. Raises `GitError` if git cannot be run, is slow, or to `check` it, fails."""
         try:
-            return subprocess.run(
+            done = subprocess.run(
                 self._argv(arguments),
                 cwd=_NEUTRAL,
                 env=self.env,
@@ -154,6 +154,10 @@ class Git:
             )
         except (OSError, subprocess.TimeoutExpired) as error:
             raise GitError(str(error)) from error
+        if check and done.returncode:
+            said = complaint(done.stderr.decode("utf-8", "replace"))
+            raise GitError(said or f"it ended with status {done.returncode}")
+        return done
 
     def _argv(self, arguments: Sequence[str]) -> list[str]:
         argv = [git_program(confined=self.confine is not None) or "git", *self.options, *arguments]
@@ -189,11 +193,7 @@ def _git_program(path: str | None, *, confined: bool) -> str | None:
 
 
 def require_git(where: Path) -> None:
-    """Check that git works in a sandbox that shows a folder, if it is in the home folder; blocks.
-
-    Raises:
-        WorkspaceError: it does not.
-    """
+    """Raise `WorkspaceError` if git, in the home folder, does not work in a sandbox that shows a folder; blocks."""
     from ralph.system.bubblewrap import programs
 
     program = git_program(confined=True)
@@ -201,16 +201,12 @@ def require_git(where: Path) -> None:
         return
     asked = Git(environment(GIT_DIR=os.devnull), (), confine=partial(in_sandbox, readable=(where,)))
     try:
-        done = asked.now("--version")
-        said = complaint(done.stderr.decode("utf-8", "replace")) or f"it ended with status {done.returncode}"
-        problem = said if done.returncode else ""
+        asked.now("--version", check=True)
     except GitError as error:
-        problem = str(error)
-    if problem:
         raise WorkspaceError(
-            f"Git, {program!r}, does not work in the sandbox, which has no home folder: {problem}.",
+            f"Git, {program!r}, does not work in the sandbox, which has no home folder: {error}.",
             "Install git outside of your home folder, as in /usr/bin, and keep that on PATH; or leave --sandbox out.",
-        )
+        ) from error
 
 
 def environment(**more: str) -> dict[str, str]:

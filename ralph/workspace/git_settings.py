@@ -8,7 +8,7 @@ from functools import lru_cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from ralph.workspace.gate import Git, GitError, complaint, environment, git_program, read_settings, settings_text
+from ralph.workspace.gate import Git, GitError, environment, read_settings, settings_text
 
 _KEPT = frozenset((
     *(f"core.{name}" for name in ("repositoryformatversion", "filemode", "ignorecase", "symlinks")),
@@ -123,11 +123,8 @@ def listed(text: bytes) -> tuple[_Setting, ...]:
     if not text.strip():
         return ()
     asked = Git(environment(GIT_DIR=os.devnull), ())
-    done = asked.now("config", "--file", "-", "--no-includes", "--null", "--list", stdin=text)
-    if done.returncode:
-        problem = complaint(done.stderr.decode("utf-8", "replace"))
-        raise GitError(problem or f"{git_program()} ended with status {done.returncode}")
-    return _pairs(done.stdout)
+    words = ("config", "--file", "-", "--no-includes", "--null", "--list")
+    return _pairs(asked.now(*words, stdin=text, check=True).stdout)
 
 
 def users_settings(git_dir: Path, common: Path) -> dict[str, str]:

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from ralph.settings.sources import with_settings_of
-from ralph.system.files import read_regular
+from ralph.system.files import create_file, read_regular
 from ralph.system.patterns import is_literal, path_matcher
 from ralph.workspace.git_settings import SETTINGS, settings_with_programs_of
 from ralph.workspace.repository import display_path
@@ -358,8 +358,6 @@ def _put(path: Path, kept: _Kept) -> None:
     if kept.type == stat.S_IFLNK:
         new.symlink_to(os.fsdecode(kept.content or b""))
     else:
-        handle = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0), mode)
-        with os.fdopen(handle, "wb") as file:
-            file.write(kept.content or b"")
+        create_file(new, kept.content or b"", mode)
         new.chmod(mode)
     new.replace(path)

@@ -256,11 +256,7 @@ class Repository:
         return self._pack[1]
 
     async def status(self, within: str = "") -> Look:
-        """Return what differs from HEAD in the index or on disk, and new files; only below a folder, if given.
-
-        Raises:
-            GitError: git fails, as in the other methods.
-        """
+        """Return what differs from HEAD in index or files, and new files; in a folder if given. Raises `GitError`."""
         return read_look(await self.git(*STATUS, *filter(None, [within])))
 
     async def commits(self, before: str | None, after: str) -> int:
@@ -340,11 +336,7 @@ class Repository:
         return " and ".join([*parts, "signing"] if is_on(self.settings, "commit.gpgsign") else parts)
 
     async def require_no_filter(self, paths: Iterable[bytes]) -> None:
-        """Refuse paths with contents that attributes send through a filter, such as git-lfs.
-
-        Raises:
-            GitError: there is one; it names some.
-        """
+        """Raise `GitError`, with some names, for paths that the attributes send through a filter, such as git-lfs."""
         lines = await self.git("check-attr", "--stdin", "-z", "filter", stdin=b"".join(path + b"\0" for path in paths))
         fields = "\n".join(lines).split("\0")
         named = zip(fields[::3], fields[2::3], strict=False)
@@ -361,11 +353,7 @@ _PACKED = re.compile(rb"^([0-9a-f]{40,64}) (refs/[^\n]+)$", re.MULTILINE)
 
 
 def _folders(dot_git: Path) -> tuple[Path, Path]:
-    """Return git's folder and the one that all worktrees share, from `.git`, a folder or a file.
-
-    Raises:
-        GitError: it is neither.
-    """
+    """Return git's folder and the one that all worktrees share, from `.git`. Raises `GitError` if it leads to none."""
     git_dir = dot_git
     if not dot_git.is_dir():
         text = first_line(dot_git)
