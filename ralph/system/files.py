@@ -220,7 +220,8 @@ def absolute_path(path: str | None) -> str:
 def find_program(name: str, env: Mapping[str, str] | None = None) -> str | None:
     """Return the path of a program on PATH; None if it is not there. Relative entries of PATH do not count.
 
-    The PATH is that of `env`, or of Ralph's own environment.
+    Args:
+        env: the environment with the PATH; None for Ralph's own.
     """
     path = (os.environ if env is None else env).get("PATH")
     return shutil.which(name, path=os.defpath if path is None else _absolute(path))
