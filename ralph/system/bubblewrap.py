@@ -8,10 +8,13 @@ that they can name, are read-only, although git itself can write.
 import atexit
 import ipaddress
 import os
+import re
 import socket
 import tempfile
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
+from fnmatch import translate
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
@@ -173,10 +176,28 @@ _TOOLCHAINS: tuple[dict[str, str], ...] = (
 _PREFIXES = ("pyvenv.cfg", "conda-meta")
 """A file that only the folder of an environment of Python's or conda's has."""
 
+_PARTS = ("bin", "env", "git", "registry")
+"""What is shown of Cargo's folder, in which settings, records of installations and logins lie side by side."""
+
 _CREDENTIALS = (
-    *("credentials*", "auth.json", ".npmrc", ".netrc", ".pypirc"),
-    *("versions/*/*/etc/npmrc", "installs/*/*/etc/npmrc"),
+    *("/credentials*", "/config.toml*", "*/credentials", "*/credentials.toml", "*/auth.json", "*/auth.toml"),
+    *("*/npmrc", "*/.npmrc", "*/.yarnrc*", "*/bunfig.toml", "*/.bunfig.toml", "*/gradle.properties"),
+    *("*/pip.conf", "*/.pypirc", "*/pipx_metadata.json", "*/uv-receipt.toml", "*/condarc", "*/.condarc", "pkgs/urls*"),
+    *("conda-meta/history", "conda-meta/state", "activate.d/env_vars.sh"),
+    *("*/.env", "*/.env.*", "*/.netrc", "*/.git-credentials", ".git/config", ".git/FETCH_HEAD"),
 )
+"""The files of toolchains that may hold credentials, by folder and name; without a folder, those at the very top."""
+
+_NAMED = re.compile("|".join(map(translate, _CREDENTIALS)))
+_OF_PACKAGES = frozenset((
+    *("lib", "lib64", "share", "include", "src", "node_modules", "pkgs", "checkouts", "registry", "mod"),
+))
+"""Folders of what packages bring with them: of their own folders only the direct contents are looked at."""
+
+_REPOSITORIES = ("cache/vcs/*", "registry/index/*/.git")
+_DEPTH = 5
+_ENTRIES = 20_000
+"""The folders below one another, and the names in a toolchain, that are looked at, those at the top first."""
 
 
 def toolchains(workspace: Path) -> list[Path]:
@@ -208,11 +229,38 @@ def _led_to(folder: Path) -> Iterator[Path]:
         yield from (Path(entry.path).resolve() for entry in entries if entry.is_symlink())
 
 
-def credentials(roots: Sequence[Path], opened: Collection[Path]) -> Iterator[str]:
+def parts_shown(roots: Iterable[Path]) -> Iterator[Path]:
+    """Yield the folders of toolchains, and of Cargo's only the parts that programs need."""
+    cargo = {Path.home() / ".cargo", Path(os.environ.get("CARGO_HOME") or "/")}
+    for root in roots:
+        yield from ((root / part for part in _PARTS) if root in cargo else (root,))
+
+
+def credentials(roots: Iterable[Path], opened: Collection[Path]) -> Iterator[str]:
     """Yield the options that cover the credentials in toolchains, but for those that are opened by name."""
-    for path in (path for root in roots for name in _CREDENTIALS for path in root.glob(name)):
-        if path.is_file() and not path.is_symlink() and path not in opened:
-            yield from ("--ro-bind", "/dev/null", str(path))
+    found = chain.from_iterable(_credentials(root) for root in roots)
+    for path in dict.fromkeys(path for path in found if path not in opened):
+        yield from ("--ro-bind", "/dev/null", str(path))
+
+
+def _credentials(root: Path) -> Iterator[Path]:
+    """Yield the files in a toolchain that may hold credentials, as far as it is looked at."""
+    left = _ENTRIES
+    waiting = [(root, 0), *((folder, _DEPTH) for place in _REPOSITORIES for folder in root.glob(place))]
+    for folder, depth in waiting:
+        with suppress(OSError), os.scandir(folder) as listing:
+            entries = list(islice(listing, left))
+            left -= len(entries)
+            git = {"HEAD", "objects"} <= {entry.name for entry in entries}
+            above = ".git" if git else folder.name if depth else ""
+            for entry in entries:
+                if entry.is_dir(follow_symlinks=False):
+                    if depth < _DEPTH and not (git or (depth and folder.parent.name in _OF_PACKAGES)):
+                        waiting.append((Path(entry.path), depth + 1))
+                elif _NAMED.fullmatch(f"{above}/{entry.name}") and entry.is_file():
+                    path = Path(entry.path).resolve() if entry.is_symlink() else Path(entry.path)
+                    if path.is_relative_to(root):
+                        yield path
 
 
 def bound(option: str, places: Iterable[Path], seen: Collection[Path] = ()) -> Iterator[str]:

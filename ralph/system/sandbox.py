@@ -238,7 +238,11 @@ class Confinement:
         place = "--ro-bind" if read_only else "--bind"
         folders = (place, str(workspace), str(workspace))
         chains = bubblewrap.toolchains(workspace)
-        shown = [*chains, *bubblewrap.programs(), *bubblewrap.surroundings(workspace, self.folders)]
+        shown = [
+            *bubblewrap.parts_shown(chains),
+            *bubblewrap.programs(),
+            *bubblewrap.surroundings(workspace, self.folders),
+        ]
         shown += needs.get("readable", ())
         opened = [*box.readable, *writable, *self.folders, workspace]
         seen = [each for each in dict.fromkeys(each.absolute() for each in shown) if each.is_dir()]

@@ -2,6 +2,7 @@
 
 import os
 import subprocess
+import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ import anyio
 import pytest
 
 from ralph.errors import UsageError
+from ralph.system.bubblewrap import credentials
 from ralph.system.sandbox import Confinement, Sandbox
 from ralph.testing import own_environment, run_ralph
 from ralph.verifiers.base import Subject
@@ -37,7 +39,27 @@ SECRETS = (
     *(".cargo/credentials.toml", ".cargo/credentials", ".nvm/versions/node/v22/etc/npmrc", ".pyenv/.pypirc"),
     *(".ssh/id", ".asdf/private", ".local/share/keyrings/login", ".local/share/uv/credentials/one", "project/.env"),
     *(".mine/libexec/six", ".local/state/ralph/ralph.db"),
+    *(".cargo/config.toml", ".cargo/config", ".cargo/.env", ".cargo/.crates2.json", ".cargo/git/db/a-1/config"),
+    *(".cargo/git/db/a-1/FETCH_HEAD", ".cargo/registry/index/x-1/.git/config", "go/pkg/mod/cache/vcs/1/config"),
+    *(".nodenv/versions/22/etc/npmrc", ".volta/tools/image/node/22/etc/npmrc", ".asdf/installs/nodejs/22/etc/npmrc"),
+    *(".local/share/fnm/node-versions/v22/installation/etc/npmrc", ".proto/tools/node/22/etc/npmrc"),
+    *(".nvm/versions/node/v22/lib/node_modules/.npmrc", ".pyenv/.git/config", ".pyenv/versions/3.12/pip.conf"),
+    *("conda/.condarc", "conda/pkgs/urls.txt", "conda/pkgs/urls", "conda/envs/a/.condarc", "conda/envs/a/pip.conf"),
+    *("conda/envs/a/conda-meta/state", "conda/envs/a/etc/conda/activate.d/env_vars.sh", "conda/.netrc"),
+    *(".local/share/uv/tools/three/uv-receipt.toml", ".local/share/pipx/venvs/a/pipx_metadata.json"),
 )
+OTHERS = (".nodenv/shims", ".volta/bin", ".asdf/shims", ".local/share/fnm/bin", ".proto/bin", "go/bin")
+LINKED = ".local/share/pipx/venvs/a/bin/four"
+SHOWN = {
+    ".nodenv/versions/22/lib/node_modules/a/.env": "needed by a package\n",
+    ".cargo/git/checkouts/a-1/9f/.env": "needed by a crate\n",
+    ".cargo/registry/src/x-1/a-1.0/.npmrc": "needed by a crate\n",
+    "go/pkg/mod/example.org/a@v1/testdata/.env": "needed by a module\n",
+    ".cargo/git/db/a-1/HEAD": "ref: refs/heads/main\n",
+    ".cargo/git/db/a-1/objects/pack/a.idx": "pack\n",
+    ".pyenv/version": "3.12\n",
+    LINKED: "#!/bin/sh\necho pipx\n",
+}
 
 PLUGIN = """
 from ralph import Answered, Executor
@@ -67,11 +89,15 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     except UsageError as error:
         pytest.skip(str(error))
     folder = tmp_path / "home"
-    for name, text in {**dict.fromkeys(SECRETS, "secret"), **FILES}.items():
+    for name, text in {**dict.fromkeys(SECRETS, "secret"), **FILES, **SHOWN}.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text(text)
         (folder / name).chmod(0o755)
+    for name in (".pyenv/.git", "go/pkg/mod/cache/vcs/1", ".cargo/registry/index/x-1/.git"):
+        (folder / name / "objects").mkdir()
+        (folder / name / "HEAD").touch()
     (folder / ".local/bin").mkdir()
+    (folder / ".local/bin/pipxed").symlink_to(folder / LINKED)
     (folder / ".local/bin/three").symlink_to(folder / ".local/share/uv/tools/three/bin/three")
     monkeypatch.setenv("HOME", str(folder))
     monkeypatch.setenv("PATH", os.pathsep.join([*(str(folder / name) for name in ON_PATH), os.environ["PATH"]]))
@@ -96,6 +122,33 @@ def test_programs_behind_shims_run_and_secrets_stay_hidden(home: Path, tmp_path:
     assert said(workspace, f"cat {home}/.cargo/credentials", readable=["~/.cargo/credentials"]) == "secret"
     (home / ".cargo" / "bin").rename(home / "elsewhere")
     assert said(workspace, f"ls -A {home}/.rustup") == "", "only what PATH leads into is shown"
+
+
+def test_credentials_anywhere_in_a_toolchain_stay_hidden_and_its_packages_are_whole(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in OTHERS:
+        (home / name).mkdir(parents=True, exist_ok=True)
+    monkeypatch.setenv("PATH", os.pathsep.join([*(str(home / name) for name in OTHERS), os.environ["PATH"]]))
+    (home / ".nodenv" / "real").write_text("secret")
+    (home / ".nodenv" / ".npmrc").symlink_to("real")
+    names = " ".join(({*SECRETS} - {".asdf/private"}) | {".nodenv/.npmrc", ".nodenv/real"})
+    assert said(tmp_path / "work", f"cd {home}; for name in {names}; do grep -s secret $name && echo $name; done") == ""
+    assert said(tmp_path / "work", f"cd {home}; cat {' '.join(SHOWN)}") == "".join(SHOWN.values())
+    opened = said(tmp_path / "work", f"cat {home}/.cargo/config.toml", readable=["~/.cargo/config.toml"])
+    assert opened == "secret"
+
+
+def test_a_large_toolchain_is_searched_within_a_bound(home: Path) -> None:
+    large = home / ".nvm" / "a"
+    large.mkdir()
+    for number in range(25_000):
+        os.mkfifo(large / str(number))
+    (home / ".nvm" / ".npmrc").touch()
+    started = time.monotonic()
+    covered = [*credentials([home / ".nvm"], ())]
+    assert time.monotonic() - started < 2
+    assert str(home / ".nvm" / ".npmrc") in covered
 
 
 def test_the_workspace_chooses_no_folder_of_the_home(home: Path, tmp_path: Path) -> None:
