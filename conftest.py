@@ -50,13 +50,16 @@ def pytest_configure(config: pytest.Config) -> None:
     """Make what the tests start the same everywhere.
 
     Each worker has an empty home: agents' login shells run no shell profile, which can take minutes, and workers share
-    no store. Ctrl-C works even if the suite was started in the background. Python runs from bytecode, as installed
-    programs do: otherwise each `ralph` compiles itself and the SDK, which takes longer than what it then does.
+    no store. Ctrl-C and SIGHUP work even if the suite was started in the background, or by `nohup`. Python runs from
+    bytecode, as installed programs do: otherwise each `ralph` compiles itself and the SDK, which takes longer than
+    what it then does.
     """
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     sys.dont_write_bytecode = False
     if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+    if signal.getsignal(signal.SIGHUP) == signal.SIG_IGN:
+        signal.signal(signal.SIGHUP, signal.SIG_DFL)
     os.environ.setdefault("XDG_CACHE_HOME", str(Path.home() / ".cache"))
     home = TemporaryDirectory(prefix="ralph-home-", ignore_cleanup_errors=True)
     config.add_cleanup(home.cleanup)
