@@ -393,7 +393,9 @@ def _gits_own(path: Path, repository: Repository) -> list[Path]:
     submodules = (head.parent for head in islice(heads, _SUBMODULES))
     folders = dict.fromkeys((repository.common, repository.git_dir, *submodules))
     names = ("hooks", "config", "config.worktree", "info", "commondir", "gitdir")
-    return [path / ".git", *(folder / name for folder in folders for name in names)]
+    others = islice((repository.common / "worktrees").glob("*/HEAD"), _SUBMODULES)
+    settings = [head.with_name("config.worktree") for head in others]
+    return [path / ".git", *dict.fromkeys((*(folder / name for folder in folders for name in names), *settings))]
 
 
 def _is_repository(folder: Path) -> bool:

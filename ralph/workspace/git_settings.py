@@ -32,13 +32,18 @@ _USERS = frozenset(key for key in _READ if not key.startswith(("core.rep", "exte
 
 
 _HARMLESS = re.compile(
-    r"remote\..*\.(url|fetch|tagopt|prune)|branch\..*\.(remote|merge|rebase|description|[a-z]+-[a-z-]+)"
+    r"remote\..*\.(url|fetch|tagopt|prune|gh-resolved)|remote\.pushdefault"
+    r"|branch\..*\.(remote|pushremote|merge|rebase|description|[a-z]+-[a-z-]+)"
+    r"|core\.untrackedcache|gc\.auto|http\.postbuffer|lfs\.(repositoryformatversion|.*\.(access|locksverify))"
+    r"|maintenance\.(auto|strategy)|submodule\.recurse"
     r"|submodule\..*\.(url|active)|(advice|color|column|log|status)\..*|user\.signingkey|init\.defaultbranch"
     r"|push\.(default|autosetupremote|followtags)|(pull|rebase)\.(rebase|ff|autostash|autosquash|updaterefs)"
     r"|fetch\.prune(tags)?|merge\.(ff|conflictstyle)|diff\.(algorithm|renames|colormoved)|rerere\.(enabled|autoupdate)",
     re.DOTALL,
 )
 """Further keys that start no program and lead git nowhere else."""
+
+_PUSHES = (".pushremote", ".pushdefault")
 
 SETTINGS = ("config", "config.worktree")
 """The files of settings in a git folder."""
@@ -71,8 +76,9 @@ def settings_with_programs_of(before: bytes, now: bytes, fitting: Collection[_Se
         if key.startswith("extensions.") or not (key in _KEPT or _HARMLESS.fullmatch(key)):
             return False
         urls = {url for value in values for url in found.get(f"remote.{value}.url", [value])}
-        leads = key.startswith(("remote.", "branch.")) and key.endswith((".url", ".remote"))
-        return not leads or known.get(key) == values or urls <= places or (key not in known and "::" not in str(urls))
+        leads = key.startswith(("remote.", "branch.")) and key.endswith((".url", ".remote", *_PUSHES))
+        new = key not in known and not key.endswith(_PUSHES) and "::" not in str(urls)
+        return not leads or known.get(key) == values or urls <= places or new
 
     risky = {key for key in known.keys() | found.keys() if not stays(key)}
     wanted = [(key, value) for key, value in then if key in risky]

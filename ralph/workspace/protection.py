@@ -37,7 +37,7 @@ MOST = 32 * 1024 * 1024
 ENTRIES = 20_000
 _NAMED = 100
 _FEW = 200
-_KEYS = 10
+_KEYS = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,9 +206,13 @@ class Protection:
             made, part = with_settings_of(old or b"", new or b""), "[tool.ralph]"
         elif new is not None and path.name in SETTINGS and (inner or path in self._own):
             leads = self.inner.folders.get(path.parent, path.parent) if self.inner else path.parent
-            fitting = (("core.bare", "false"), ("core.worktree", os.path.relpath(leads, path.parent)))
+            fitting = [("core.bare", "false"), ("core.worktree", os.path.relpath(leads, path.parent))]
+            fitting += [] if self._dormant(path.parent) else [("extensions.worktreeconfig", "true")]
             made, undone = settings_with_programs_of(old or b"", new, fitting)
-            part = ", ".join(undone[:_KEYS])
+            more = f" and {len(undone) - _KEYS:,} more" if len(undone) > _KEYS else ""
+            part = f"{', '.join(undone[:_KEYS])}{more}"
+        elif path.name == "sparse-checkout" and path.parent in self._own and (new is not None or now is None):
+            return now, ""
         else:
             return before, ""
         if made == (new or b""):
@@ -216,6 +220,17 @@ class Protection:
         if made == (old or b"") or now is None or now.type != stat.S_IFREG:
             return before, part if new else ""
         return replace(now, content=made), part
+
+    def _dormant(self, git: Path) -> bool:
+        """Return whether settings of worktrees may start programs once the repository's settings turn them on."""
+        for place in (git / "config.worktree", *git.glob("worktrees/*/config.worktree")):
+            kept = self._kept.get(str(place))
+            if kept is None and (place in self._own or str(place) in self._within):
+                continue
+            content = kept.content if kept and kept.type == stat.S_IFREG else None
+            if content is None or settings_with_programs_of(b"", content) != (content, []):
+                return True
+        return False
 
     def _restore_path(self, path: Path, before: _Kept | None, now: _Kept | None, aside: Path) -> bool:
         """Restore a path; return whether it has its recorded state."""

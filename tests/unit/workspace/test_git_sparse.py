@@ -7,6 +7,7 @@ import pytest
 
 from ralph.testing import Repository
 from ralph.workspace import Workspace, open_workspace
+from ralph.workspace.protection import RestoredPaths
 from ralph.workspace.worktree import make_worktree
 
 
@@ -80,3 +81,20 @@ async def test_discarded_work_deletes_nothing_that_was_not_there(sparse: Reposit
     assert "brings it back" in said, said
     commit = sparse.git("for-each-ref", "--format=%(objectname)", "refs/ralph")
     assert sparse.git("diff-tree", "-r", "--name-only", "HEAD", commit).split() == ["large/l.txt", "new.txt"]
+
+
+async def test_a_sparse_checkout_made_meanwhile_stays_whole(repo: Repository, tmp_path: Path) -> None:
+    repo.write("large/l.txt", "l\n")
+    repo.commit("large")
+    workspace = open_workspace(repo.path, state_dir=tmp_path / "state")
+    for command, there in (
+        ("set src", [".git", "a.txt", "src/b.txt"]),
+        ("set large", [".git", "a.txt", "large/l.txt"]),
+        ("disable", [".git", "a.txt", "large/l.txt", "src/b.txt"]),
+    ):
+        await workspace.guard("run-1")
+        repo.git("sparse-checkout", *command.split())
+        listed = command == "disable" or repo.git("sparse-checkout", "list")
+        assert await workspace.restore_protected("run-1") == RestoredPaths(), command
+        assert listed == (command == "disable" or repo.git("sparse-checkout", "list"))
+        assert (repo.git("status", "--porcelain"), files(repo.path)) == ("", there)

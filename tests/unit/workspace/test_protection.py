@@ -124,6 +124,17 @@ HARMLESS = {
     "line ends": "config core.autocrlf input",
     "pull": "config pull.rebase true",
     "a value of lines": r"config user.name a\nb",
+    "gh": "config remote.origin.gh-resolved base",
+    "git-lfs": "config lfs.repositoryformatversion 0",
+    "access of git-lfs": "config lfs.https://example.org/a.access basic",
+    "push to a known remote": "config remote.pushDefault origin",
+    "push a branch to a known remote": "config branch.main.pushRemote origin",
+    "untracked cache": "config core.untrackedCache true",
+    "gc": "config gc.auto 0",
+    "http": "config http.postBuffer 1",
+    "submodules": "config submodule.recurse true",
+    "maintenance": "config maintenance.strategy incremental",
+    "settings of worktrees": "config extensions.worktreeConfig true",
 }
 RISKY = {
     "fsmonitor": "config core.fsmonitor evil",
@@ -154,7 +165,7 @@ RISKY = {
     "another address": "config remote.origin.url https://evil",
     "another remote": "config branch.main.remote https://evil",
     "a transport": "config remote.new.url ext::evil",
-    "extension": "config extensions.worktreeConfig true",
+    "extension": "config extensions.preciousObjects true",
     "partial clone": "config extensions.partialClone origin",
     "ignored files": "config core.excludesFile evil",
     "attributes": "config core.attributesFile evil",
@@ -165,6 +176,8 @@ RISKY = {
     "trailer": "config trailer.e.command evil",
     "http": "config http.proxy http://evil",
     "push to": "config remote.pushDefault evil",
+    "push a branch to": "config branch.main.pushRemote https://evil",
+    "what gc deletes": "config gc.pruneExpire now",
     "no settings at all": "config --remove-section alias",
     "an unknown one": "config future.program evil",
 }
@@ -186,6 +199,41 @@ async def test_of_gits_settings_the_harmless_keys_are_the_users(repo: Repository
         assert changed != begun, name
         assert await workspace.restore_protected("run-1") == RestoredPaths(), name
         assert path.read_text() == changed, name
+
+
+async def test_dormant_settings_of_a_worktree_are_not_turned_on(repo: Repository, tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    repo.git("worktree", "add", "--quiet", "-b", "other", str(other))
+    begun = (repo.path / ".git/config").read_text()
+    late = repo.path / ".git/worktrees/late/config.worktree"
+    for place in (repo.path / ".git/config.worktree", repo.path / ".git/worktrees/other/config.worktree", late):
+        place.parent.mkdir(exist_ok=True)
+        evil = "[core]\n\tfsmonitor = evil\n"
+        if place != late:
+            place.write_text(evil)
+        workspace = open_workspace(repo.path, state_dir=tmp_path / "state")
+        await workspace.guard("run-1")
+        place.write_text(evil)
+        repo.git("config", "--file", ".git/config", "extensions.worktreeConfig", "true")
+        assert (await workspace.restore_protected("run-1")).parts == {".git/config": "extensions.worktreeconfig"}
+        assert (repo.path / ".git/config").read_text().strip() == begun.strip()
+        place.unlink()
+        await workspace.guard("run-1")
+        if place != late:
+            place.write_text(evil)
+            await workspace.restore_protected("run-1")
+            assert not place.exists(), "one that appears is undone"
+
+
+async def test_all_settings_that_are_undone_are_named_or_counted(repo: Repository, workspace: Workspace) -> None:
+    path = repo.path / ".git/config"
+    begun = path.read_text()
+    await workspace.guard("run-1")
+    for count, more in ((15, ""), (20, ""), (25, " and 5 more")):
+        keys = [f"alias.a{number:02}" for number in range(count)]
+        path.write_text(begun + "[alias]\n" + "".join(f"{key.removeprefix('alias.')} = !evil\n" for key in keys))
+        restored = await workspace.restore_protected("run-1")
+        assert restored.parts[".git/config"] == ", ".join(keys[:20]) + more
 
 
 async def test_of_gits_settings_those_that_run_programs_or_redirect_are_restored(
