@@ -23,6 +23,7 @@ import anyio
 import anyio.to_thread
 
 from ralph.system.files import read_regular
+from ralph.system.process_tree import machine
 from ralph.workspace.gate import OURS, READING, Git, GitError, environment, first_line, in_sandbox, read_list
 from ralph.workspace.lock import folder_key, state_folder
 from ralph.workspace.repository import STATUS, Look, Repository, read_look, unquote_path
@@ -423,6 +424,9 @@ class FileIndex:
             (info / "attributes").write_text(_UNCONVERTED)
         (self.folder / "workspace").write_bytes(os.fsencode(self._path))
         self._objects = Objects(self.folder, self._algorithm)
+        if first_line(self.folder / "boot") != machine():  # a power cut may have emptied the newest files
+            self._objects.remove_emptied()
+            (self.folder / "boot").write_text(machine())
         self._hashes = ContentHashes(self.top, self._algorithm)
         config = read_regular(self.folder / "config", SMALL)
         self._left_to_git = os.open not in os.supports_dir_fd or bool(_SPECIAL.search(config))

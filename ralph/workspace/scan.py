@@ -198,9 +198,15 @@ class Objects:
     def _write(self, kind: bytes, body: bytes) -> str:
         loose = b"%b %d\0%b" % (kind, len(body), body)
         name = hashlib.new(self._algorithm, loose, usedforsecurity=False).hexdigest()
-        if not (path := self._path(name)).exists():
+        if not _holds(path := self._path(name), loose):
             self._put(path, zlib.compress(loose, 1))
         return name
+
+    def remove_emptied(self) -> None:
+        """Remove objects without content: git takes each that is there for whole."""
+        for path in (self._folder / "objects").glob("??/*"):
+            if not path.stat().st_size:
+                path.unlink()
 
     def _path(self, name: str) -> Path:
         return self._folder / "objects" / name[:2] / name[2:]
@@ -213,6 +219,13 @@ class Objects:
         except FileNotFoundError:
             path.parent.mkdir(parents=True, exist_ok=True)
             new.replace(path)
+
+
+def _holds(path: Path, loose: bytes) -> bool:
+    """Return whether an object is whole: a power cut may have emptied it."""
+    with suppress(OSError, ValueError, zlib.error):
+        return zlib.decompress(read_regular(path, _TREE_READ)) == loose
+    return False
 
 
 def blobs(top: Path, paths: Iterator[bytes]) -> bytes:

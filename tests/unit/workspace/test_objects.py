@@ -162,6 +162,25 @@ async def test_a_tree_in_a_pack_or_damaged_is_made_anew_through_the_index(
         assert len(through) == (number in {3, 5}), number
 
 
+async def test_objects_that_a_power_cut_has_emptied_are_written_anew(
+    repo: Repository, own: Repository, workspace: Workspace, tmp_path: Path
+) -> None:
+    await workspace.checkpoint("run", 0, "after")
+    before = {*(own.path / "objects").glob("??/*")}
+    repo.write("src/b.txt", "1\n")
+    await workspace.checkpoint("run", 1, "after")
+    for emptied in {*(own.path / "objects").glob("??/*")} - before:
+        emptied.chmod(0o600)
+        emptied.write_bytes(b"")
+    (own.path / "boot").write_text("before the power cut")
+    workspace = open_workspace(repo.path, state_dir=tmp_path / "state")
+    for number, (name, text) in enumerate([("a.txt", "2\n"), ("src/b.txt", "3\n")], 2):
+        repo.write(name, text)
+        made = await workspace.checkpoint("run", number, "after", seen=await workspace.snapshot())
+        own.git("archive", "--output", os.devnull, str(made.commit))
+        assert own.git("show", f"{made.commit}:src/b.txt") == ("1" if number == 2 else "3"), made
+
+
 async def test_a_tree_outlives_the_run_that_it_was_made_in(
     repo: Repository, own: Repository, workspace: Workspace
 ) -> None:
