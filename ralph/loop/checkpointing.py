@@ -31,12 +31,14 @@ class Checkpointing:
 
     Attributes:
         commits: when changes are committed to the branch: never, after each iteration, or when the run is completed.
+        uncommitted: why the last commit was not made; empty if it was, or nothing was to be committed.
     """
 
     workspace: Workspace
     log: EventLog
     commits: CommitPolicy
     redactor: Redactor
+    uncommitted: str = ""
     _last_problem: str = ""
     _last_message: str = ""
 
@@ -86,7 +88,8 @@ class Checkpointing:
         if self.commits != when:
             return False
         if since is None:
-            self._report(iteration, "The changes are not committed: there is no checkpoint from before the run.")
+            self.uncommitted = "The changes are not committed: there is no checkpoint from before the run."
+            self._report(iteration, self.uncommitted)
             return False
         subject = " ".join(summary.split()) or f"Iteration {iteration} of a Ralph run"
         subject = subject if len(subject) <= 72 else f"{subject[:71].rstrip()}…"
@@ -96,6 +99,7 @@ class Checkpointing:
         if made.message and made.message != self._last_message:
             self._report(iteration, made.message)
         self._last_message = made.message
+        self.uncommitted = "" if made.commit else self.redactor(made.message)
         return made.commit is not None
 
     async def end(self, iteration: int, summary: str | None, since: str | None, stop: Stop) -> None:

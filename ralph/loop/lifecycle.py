@@ -60,6 +60,8 @@ async def begin(starting: Starting, task: str, run_id: str) -> ActiveRun:
         raise UsageError("The task is empty.", "Say what the agent should do.")
     parts, stop = starting.parts, starting.stop
     now, owner = parts.clock.now(), this_process()
+    if parts.commit != "none":
+        await parts.workspace.require_author()
     parts.workspace.acquire(run_id)
     orphans = await end_left_behind(starting.store, str(parts.workspace.path))
     await anyio.to_thread.run_sync(parts.checks.begin, run_id, task)
@@ -268,6 +270,8 @@ async def finish(parts: Parts, run: ActiveRun, end: Complete | Halt) -> None:
     }
     summary = run.summary if completed else None
     await run.checkpointing.end(run.state.number, summary, run.record.checkpoint, run.stop)
+    if said := run.checkpointing.uncommitted.rstrip("."):
+        facts["detail"] += f"; {said[0].lower()}{said[1:]}"
     await anyio.to_thread.run_sync(parts.checks.rest)
     now = parts.clock.now()
     cut_off = {"interrupted": run.log.iteration} if run.log.iteration > run.state.number else {}

@@ -31,6 +31,8 @@ async def take_up(
         RunOwnedError: another process works on the run.
     """
     parts, store, owner = starting.parts, starting.store, this_process()
+    if parts.commit != "none":
+        await parts.workspace.require_author()
     parts.workspace.acquire(record.id)
     requests = await store.requests(record.id)
     orphans = await _acquire(store, record, owner)

@@ -173,6 +173,9 @@ class Workspace:
         """
         raise WorkspaceError(f"{self.path} has no branch: it is not under git.", "Leave out --reset-branch.")
 
+    async def require_author(self) -> None:
+        """Check that git has a name and an address for commits. Raises `WorkspaceError`."""
+
     async def commit(self, since: str, message: str) -> CommitResult:
         """Commit the changes since a checkpoint to the current branch. Never raises.
 

@@ -22,13 +22,17 @@ import anyio.to_thread
 
 from ralph.workspace.gate import ANY, Git, GitError
 from ralph.workspace.git_settings import is_on
-from ralph.workspace.repository import EMPTY_TREES, Repository
+from ralph.workspace.repository import EMPTY_TREES, Repository, unquote_path
+from ralph.workspace.scan import ABSENT
 
 _UPDATE = ("update-index", "--add", "--remove", "--replace", "-z", "--stdin")
 _NO_LINK = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
 _FOLDER = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0)
 _NO_LOCK = "{!r} cannot be made ({}): another git holds it, or left it"
-_TRIES = 5
+_PATIENCE = 5.0
+"""Seconds for which another git may hold a lock, or change the index."""
+
+_PAUSE = 0.1
 _SAME = 5_000_000_000
 """Nanoseconds between the note of a lock and its last change."""
 
@@ -54,8 +58,8 @@ _UNSETTLED = (
 )
 
 
-class _IndexChangedError(GitError):
-    """Another git has changed the index since it was copied."""
+class _BusyError(GitError):
+    """Another git holds a lock, or has changed the index since it was copied."""
 
 
 class _Folder(NamedTuple):
@@ -102,8 +106,11 @@ class Branch:
         """
         repository = self._repository
         head = await repository.head()
-        if (lock := repository.git_dir / "index.lock").exists():
-            raise GitError(_NO_LOCK.format(str(lock), "File exists"))
+        until, lock = time.monotonic() + _PATIENCE, repository.git_dir / "index.lock"
+        while lock.exists():
+            if time.monotonic() > until:
+                raise GitError(_NO_LOCK.format(str(lock), "File exists"))
+            await anyio.sleep(_PAUSE)
         await self.settle()
         async with self._working() as own:
             index = {"GIT_INDEX_FILE": own.env["GIT_INDEX_FILE"]}
@@ -142,9 +149,19 @@ class Branch:
         return False
 
     async def move_back(self, then: str, now: str, kept: str) -> None:
-        """Move the branch and the index to an earlier commit, and keep the present one by a ref. Raises `GitError`."""
+        """Move the branch to an earlier commit, and keep the present one by a ref. Raises `GitError`.
+
+        The index follows, except for what is staged.
+        """
+        staged = await self._repository.git("diff-index", "--cached", "--name-only", now, "--")
+        found = await self._repository.differences(now, then)
+        nothing = f"0 {'0' * len(now)}"
+        paths = found.keys() - set(map(unquote_path, staged))
+        marks = ((nothing if found[path][1] == ABSENT else found[path][1], path) for path in sorted(paths))
+        listed = b"".join(b"%b\t%b\0" % (mark.encode(), path) for mark, path in marks)
         async with self._working() as git:
-            await self._move(git, now, then, "read-tree", "--reset", then, why="ralph rollback", kept=kept)
+            words = ("update-index", "-z", "--index-info")
+            await self._move(git, now, then, *words, stdin=listed, why="ralph rollback", kept=kept)
 
     def clear(self) -> None:
         """Remove what a killed Ralph has left: files of its own, and locks of git's that are still its own.
@@ -182,24 +199,31 @@ class Branch:
     async def _move(
         self, git: Git, old: str | None, new: str, *words: str, why: str, stdin: bytes = b"", kept: str = ""
     ) -> None:
-        """Move the branch, and the user's index by a call of git that is made on a copy of it."""
+        """Move the branch, and the user's index by a call of git that is made on a copy of it.
+
+        Raises:
+            GitError: git fails, or another git holds a lock for seconds.
+        """
         who = await git.line("var", "GIT_COMMITTER_IDENT", none=ANY) or f"Ralph <> {int(time.time())} +0000"
         log = f"{old or '0' * len(new)} {new} {who}\t{why}\n".encode("utf-8", "surrogateescape")
-        copy = self._scratch / "users.index"
-        for _ in range(_TRIES):
+        copy, until = self._scratch / "users.index", time.monotonic() + _PATIENCE
+        while True:
             before = await anyio.to_thread.run_sync(self._copy_index, copy)
             await git(*words, stdin=stdin, env={"GIT_INDEX_FILE": str(copy)})
-            with suppress(_IndexChangedError), ExitStack() as stack:
-                folders = [stack.enter_context(_opened(*place)) for place in self._places]
-                (self._scratch / "locks").write_text(f"{new if new != old else ''}\n")
-                await anyio.to_thread.run_sync(self._put_objects, folders[2])
-                if kept:
-                    with self._locked(folders[1], kept) as file:
-                        file.write(f"{old}\n".encode())
-                move = partial(self._move_ref, folders[0], folders[1], old, new, log)
-                await anyio.to_thread.run_sync(self._put_index, folders[0], copy, before, move)
-                return
-        raise GitError("another git changes the index all the time")
+            try:
+                with ExitStack() as stack:
+                    folders = [stack.enter_context(_opened(*place)) for place in self._places]
+                    (self._scratch / "locks").write_text(f"{new if new != old else ''}\n")
+                    await anyio.to_thread.run_sync(self._put_objects, folders[2])
+                    if kept:
+                        with self._locked(folders[1], kept) as file:
+                            file.write(f"{old}\n".encode())
+                    move = partial(self._move_ref, folders[0], folders[1], old, new, log)
+                    return await anyio.to_thread.run_sync(self._put_index, folders[0], copy, before, move)
+            except _BusyError:
+                if time.monotonic() > until:
+                    raise
+            await anyio.sleep(_PAUSE)
 
     def _copy_index(self, copy: Path) -> tuple[bytes, int] | None:
         """Copy the user's index with its time, by which git knows which files may have changed since; return both."""
@@ -214,7 +238,7 @@ class Branch:
         """Put the changed copy in the place of the user's index, and move the branch under the same lock."""
         with self._locked(folder, "index") as file:
             if self._index() != before:
-                raise _IndexChangedError
+                raise _BusyError("another git changes the index all the time")
             file.write(copy.read_bytes())
             file.flush()
             when = copy.stat().st_mtime_ns
@@ -313,15 +337,31 @@ def _replacing(folder: _Folder, name: str, new: str = "", mode: int = 0) -> Gene
         try:
             handle = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _NO_LINK, 0o600, dir_fd=at)
         except OSError as error:
-            raise GitError(_NO_LOCK.format(str((folder.path / name).with_name(new)), error.strerror)) from error
+            kind = _BusyError if isinstance(error, FileExistsError) else GitError
+            raise kind(_NO_LOCK.format(str((folder.path / name).with_name(new)), error.strerror)) from error
         try:
             with os.fdopen(handle, "wb") as file:
                 os.fchmod(handle, mode or _mode(at) & 0o666)
                 yield file
-            os.replace(new, last, src_dir_fd=at, dst_dir_fd=at)
+            try:
+                os.replace(new, last, src_dir_fd=at, dst_dir_fd=at)
+            except IsADirectoryError:
+                _remove_empty(last, at)
+                os.replace(new, last, src_dir_fd=at, dst_dir_fd=at)
         except BaseException:
             os.unlink(new, dir_fd=at)
             raise
+
+
+def _remove_empty(name: str, at: int, depth: int = 8) -> None:
+    """Remove a folder with nothing but folders in it, as git leaves them where it packs refs. Raises `OSError`."""
+    handle = os.open(name, _FOLDER | _NO_LINK, dir_fd=at)
+    try:
+        for folder in os.listdir(handle) if depth else ():  # noqa: PTH208  a handle is no Path
+            _remove_empty(folder, handle, depth - 1)
+    finally:
+        os.close(handle)
+    os.rmdir(name, dir_fd=at)
 
 
 def _append(folder: _Folder, name: str, line: bytes) -> None:

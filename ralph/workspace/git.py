@@ -1,6 +1,7 @@
 """A workspace under git: its commit, the files that differ from it, and new files."""
 
 import os
+import re
 from collections import deque
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
@@ -13,6 +14,7 @@ from typing import Literal, NamedTuple
 from ralph.decision.backing import IGNORED
 from ralph.errors import WorkspaceError
 from ralph.system.patterns import path_matcher
+from ralph.system.text import counted
 from ralph.types import evolve
 from ralph.types.output import Changes, Checkpoint
 from ralph.workspace.base import CommitResult, PlainWorkspace, Snapshot, fingerprint, summarize
@@ -46,6 +48,9 @@ _MOMENT = 1.0
 
 _Between = dict[str, tuple[str, str]]
 """The content hashes in two commits, by path."""
+
+_COUNT = re.compile(r"\AModified \d+ files?\b")
+"""What a summary says of one iteration; a commit may have more files."""
 
 _REMEDY = "Fix that, then commit it yourself: the files are as the run left them."
 
@@ -265,13 +270,26 @@ class GitWorkspace(PlainWorkspace):
             raise WorkspaceError(f"The branch could not be moved: {error}.", remedy) from error
         return now
 
+    async def require_author(self) -> None:
+        git = self._repository.open_git if self._hooks else self._repository.users_git
+        try:
+            for who in ("AUTHOR", "COMMITTER"):
+                await git("var", f"GIT_{who}_IDENT")
+        except GitError as error:
+            raise WorkspaceError(
+                f"The run would commit, but git names no one for commits in {self.path}: "
+                f"{str(error).partition(' ***')[0].lower()}.",
+                "Set them: `git config --global user.name NAME` and `git config --global user.email ADDRESS`; "
+                "or leave out --commit.",
+            ) from error
+
     async def commit(self, since: str, message: str) -> CommitResult:
         try:
             self._repository.require_plain()
             look = await self._repository.status(self._within)
         except GitError as error:
             return CommitResult(message=f"The changes are not committed: {error}.")
-        dirty = {*look.committed, *look.changed}
+        dirty = {*look.committed, *look.changed, *look.untracked}
         paths = [path for path in await self._checkpoints.changed(since) if path in dirty]
         if not paths:
             return CommitResult()
@@ -299,6 +317,7 @@ class GitWorkspace(PlainWorkspace):
 
     async def _commit(self, paths: Sequence[bytes], message: str) -> CommitResult:
         listed, note, problem = b"".join(path + b"\0" for path in paths), "", ""
+        message = _COUNT.sub(f"Modified {counted(len(paths), 'file')}", message)
         if self._hooks:
             commit, note, problem = await self._branch.commit_with_hooks(listed, message, self.path)
         else:

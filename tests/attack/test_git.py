@@ -673,6 +673,7 @@ async def test_a_commit_writes_through_nothing_that_is_planted_after_the_check(
     kind: str, template: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run = gate.run
+    monkeypatch.setattr("ralph.workspace.branch._PATIENCE", 0.3)
     folders = ["logs", "logs/refs", "objects", "refs", "refs/heads", "."]
     files = ["COMMIT_EDITMSG", "index", "index.lock", "logs/HEAD", "logs/refs/heads/main", "refs/heads/main.lock"]
     for number, name in enumerate([*files, *folders] if kind == "link" else files):

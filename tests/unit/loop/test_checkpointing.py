@@ -11,13 +11,14 @@ import pytest
 
 import ralph.loop.checkpointing
 from ralph.decision.limits import Limits
+from ralph.errors import WorkspaceError
 from ralph.executors.base import Turn
 from ralph.hooks import Hooks
 from ralph.loop.checkpointing import Checkpointing
 from ralph.loop.event_log import EventLog
 from ralph.loop.runner import Runner, new_run_id
 from ralph.prompt import Prompt
-from ralph.records.events import Diagnosed, Event, IterationStarted, ProtectedRestored
+from ralph.records.events import Diagnosed, Event, IterationStarted, ProtectedRestored, RunFinished
 from ralph.store import MemoryStore
 from ralph.system.secrets import Redactor
 from ralph.testing import ScriptedExecutor
@@ -211,6 +212,37 @@ async def test_at_completion_there_is_one_commit(folder: Path, tmp_path: Path, l
     record, _, _ = await ran(folder, tmp_path, [writes(WORKING, a="1\n"), writes(last, b="2\n")], commit="completion")
     assert record.stop_reason == ("completed" if last == DONE else "limit_reached")
     assert git(folder, "rev-list", "--count", "HEAD") == str(commits)
+
+
+@pytest.mark.parametrize("when", ["completion", "iteration"])
+async def test_the_end_of_a_run_says_that_nothing_is_committed(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, when: Any
+) -> None:
+    monkeypatch.setattr("ralph.workspace.branch._PATIENCE", 0.2)
+    (folder / ".git/index.lock").touch()
+    record, seen, _ = await ran(folder, tmp_path, [writes(DONE, a="1\n")], commit=when)
+    assert record.stop_reason == "completed"
+    assert "; the changes are not committed: " in record.detail
+    assert "index.lock' cannot be made (File exists): another git holds it" in record.detail
+    assert seen.of(RunFinished)[0].detail == record.detail
+    (folder / ".git/index.lock").unlink()
+    record, _, _ = await ran(folder, tmp_path, [writes(DONE, a="2\n")], commit=when)
+    assert "not committed" not in record.detail
+
+
+async def test_without_a_name_for_commits_no_run_begins(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL", "GIT_COMMITTER_NAME", "GIT_COMMITTER_EMAIL", "EMAIL"):
+        monkeypatch.delenv(name, raising=False)
+    git(folder, "config", "--unset", "user.email")
+    git(folder, "config", "user.useConfigOnly", "true")
+    store = MemoryStore()
+    with pytest.raises(WorkspaceError, match="git names no one for commits"):
+        await ran(folder, tmp_path, [DONE], store, commit="completion")
+    assert not await store.runs()
+    record, _, _ = await ran(folder, tmp_path, [writes(DONE, a="1\n")], store)
+    assert record.stop_reason == "completed"
 
 
 async def test_who_stops_a_run_does_not_wait_for_the_hooks_of_its_commit(folder: Path, tmp_path: Path) -> None:

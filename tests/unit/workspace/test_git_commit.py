@@ -89,14 +89,14 @@ async def test_a_new_nested_repository_is_not_committed(
         if staged:
             repo.git("add", name)
     only = await workspace.commit(since, "x")
-    assert (only.commit, "own" in only.message) == (None, staged)
+    assert (only.commit, "own: a new nested repository" in only.message) == (None, True)
     repo.write("new.txt", "the agent's\n")
     inner = Repository(submodule)
     inner.write("more.txt", "more\n")
     inner.commit("more")
     made = await workspace.commit(since, "x")
     assert made.commit, made.message
-    assert "nested" in made.message or not staged
+    assert "own: a new nested repository" in made.message
     listed = repo.git("ls-tree", "-r", "HEAD").splitlines()
     assert [line.split("\t")[1] for line in listed if line.startswith("160000")] == ["sub"]
 
@@ -235,11 +235,75 @@ async def test_the_users_own_attributes_hold_below_those_of_the_repository(
         await make_worktree(repo.path, "run-2", state_dir=tmp_path / "state")
 
 
-async def test_an_index_that_another_git_holds_is_no_commit(repo: Repository, workspace: Workspace) -> None:
+async def test_a_lock_of_a_moment_is_waited_for(repo: Repository, workspace: Workspace, hooked: Workspace) -> None:
+    since = await held(workspace)
+    for number, each in enumerate((workspace, hooked, workspace)):
+        name = "refs/heads/main.lock" if number == 2 else "index.lock"
+        lock = repo.write(f".git/{name}", "")
+        repo.write("a.txt", f"{number}\n")
+        async with anyio.create_task_group() as group:
+            group.start_soon(each.commit, since, f"commit {number}")
+            await anyio.sleep(0.7)
+            assert repo.git("log", "-1", "--format=%s") != f"commit {number}"
+            lock.unlink()
+        assert repo.git("log", "-1", "--format=%s") == f"commit {number}"
+        assert repo.git("status", "--porcelain") == ""
+
+
+async def test_without_a_name_a_run_that_commits_is_refused(
+    repo: Repository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for who in ("AUTHOR", "COMMITTER"):
+        for what in ("NAME", "EMAIL"):
+            monkeypatch.delenv(f"GIT_{who}_{what}", raising=False)
+    monkeypatch.delenv("EMAIL", raising=False)
+    users = tmp_path / "users"
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(users))
+    users.write_text("[user]\n\tuseConfigOnly = true\n")
+    for hooks in (False, True):
+        workspace = open_workspace(repo.path, state_dir=tmp_path / "state", commit_hooks=hooks)
+        with pytest.raises(WorkspaceError, match=r"git names no one for commits in .*identity unknown") as caught:
+            await workspace.require_author()
+        assert "git config --global user.email" in caught.value.remedy
+    users.write_text("[user]\n\tname = A\n\temail = a@b\n")
+    await open_workspace(repo.path, state_dir=tmp_path / "state").require_author()
+
+
+async def test_the_subject_counts_the_files_of_the_commit(repo: Repository, workspace: Workspace) -> None:
+    since = await held(workspace)
+    for name in ("a.txt", "b", "c"):
+        repo.write(name, "x\n")
+    assert (await workspace.commit(since, "Modified 2 files, 3 tests passing\n\nRalph-Run: run-1\n")).commit
+    assert repo.git("log", "-1", "--format=%s") == "Modified 3 files, 3 tests passing"
+
+
+async def test_an_empty_folder_in_the_place_of_a_packed_branch_is_removed(
+    repo: Repository, workspace: Workspace
+) -> None:
+    repo.git("pack-refs", "--all")
+    place = repo.path / ".git/refs/heads/main"
+    (place / "old" / "topic").mkdir(parents=True)
+    since = await held(workspace)
+    repo.write("a.txt", "1\n")
+    made = await workspace.commit(since, "x")
+    assert made.commit, made.message
+    assert place.read_text().strip() == made.commit
+    place.unlink()
+    (place / "old").mkdir(parents=True)
+    (place / "old" / "a file").touch()
+    repo.write("a.txt", "2\n")
+    assert (await workspace.commit(since, "x")).commit is None
+    assert (place / "old" / "a file").exists()
+
+
+async def test_an_index_that_another_git_holds_is_no_commit(
+    repo: Repository, workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
     since = await held(workspace)
     head = repo.git("rev-parse", "HEAD")
     repo.write("a.txt", "the agent's\n")
     lock = repo.write(".git/index.lock", "")
+    monkeypatch.setattr("ralph.workspace.branch._PATIENCE", 0.3)
     made = await workspace.commit(since, "x")
     assert made.commit is None
     assert "index.lock' cannot be made (File exists): another git holds it, or left it" in made.message
@@ -390,6 +454,24 @@ async def test_commits_are_taken_off_and_kept(repo: Repository, workspace: Works
     assert await workspace.checkpoints.find("run-1", head) is None, "it is no checkpoint"
     await workspace.forget("run-1")
     assert repo.git("for-each-ref", "refs/ralph") == ""
+
+
+async def test_what_is_staged_stays_so_when_commits_are_taken_off(repo: Repository, workspace: Workspace) -> None:
+    then = await held(workspace)
+    repo.write("a.txt", "1\n")
+    repo.write("made.txt", "1\n")
+    (repo.path / "src/b.txt").unlink()
+    repo.write("src/b.txt/inner", "1\n")
+    repo.write("c.txt", "1\n")
+    repo.commit()
+    for name in ("mine.txt", "c.txt"):
+        repo.write(name, "staged\n")
+        repo.git("add", name)
+        repo.write(name, "not staged\n")
+    assert await workspace.reset_branch("run-1", then)
+    assert repo.git("show", ":mine.txt") == repo.git("show", ":c.txt") == "staged"
+    assert repo.git("diff", "--cached", "--name-only").split() == ["c.txt", "mine.txt"]
+    assert repo.git("fsck", "--strict", "--no-dangling") == ""
 
 
 async def test_commits_kept_in_the_old_place_go_with_the_run_that_made_them(

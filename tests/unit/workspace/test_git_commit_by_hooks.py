@@ -94,7 +94,10 @@ async def test_a_killed_ralph_leaves_no_lock_and_no_reversal(
     assert not (repo.path / ".git/index.lock").exists()
 
 
-async def test_an_index_that_is_locked_meanwhile_is_said(repo: Repository, hooked: Workspace) -> None:
+async def test_an_index_that_is_locked_meanwhile_is_said(
+    repo: Repository, hooked: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ralph.workspace.branch._PATIENCE", 0.3)
     lock = repo.path / ".git/index.lock"
     since = await held(hooked)
     repo.write("a.txt", "edited\n")
