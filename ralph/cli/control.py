@@ -14,7 +14,7 @@ from ralph.cli.settings import with_settings
 from ralph.errors import UsageError
 from ralph.settings import FLAGS, Setting, parse_duration
 from ralph.system.secrets import Redactor, secret_values
-from ralph.system.text import additions
+from ralph.system.text import additions, plain
 
 if TYPE_CHECKING:
     from ralph.records.record import RunRecord
@@ -23,6 +23,10 @@ if TYPE_CHECKING:
 _MOST_CHARACTERS = 8_000
 _STOP_SECONDS = 10.0
 _POLL_SECONDS = 0.1
+_MASKED = (
+    " What looks like a secret in it is masked, as messages are stored: the agent reads ***. Put it into a file of the "
+    "workspace, and name the file in the message."
+)
 
 Text = Annotated[str, typer.Argument(metavar="TEXT", help="The message; - reads it from standard input.")]
 
@@ -53,8 +57,10 @@ async def tell(
 
     If the run has ended, this is the first iteration after `ralph resume`.
     """
-    record = await _request(run, store, "tell", any_folder=any_folder, text=_message(text))
-    _print(record, f"The agent reads the message in the next iteration{_when_resumed(record, store)}.", as_json=as_json)
+    message, masked = _message(text)
+    record = await _request(run, store, "tell", any_folder=any_folder, text=message)
+    told = f"The agent reads the message in the next iteration{_when_resumed(record, store)}.{_MASKED * masked}"
+    _print(record, told, as_json=as_json)
 
 
 @with_settings(lambda each: each.key.startswith("limits."), adding=True)
@@ -84,10 +90,10 @@ def _amount(limit: Setting, text: str) -> float:
     Raises:
         UsageError: the text is not an amount of it.
     """
-    plain = text.strip().removeprefix("+")
+    stripped = text.strip().removeprefix("+")
     parse: Any = parse_duration if limit.is_duration else int if limit.is_whole else float
     try:
-        amount = float(parse(plain))
+        amount = float(parse(stripped))
     except ValueError:
         amount = 0.0
     if not 0 < amount <= 10**12:
@@ -96,7 +102,8 @@ def _amount(limit: Setting, text: str) -> float:
     return float(amount)
 
 
-def _message(text: str) -> str:
+def _message(text: str) -> tuple[str, bool]:
+    """Return a message as it is stored, and whether a secret in it is masked."""
     if text == "-":
         text = sys.stdin.read(_MOST_CHARACTERS + 1)
     if not text.strip():
@@ -106,7 +113,8 @@ def _message(text: str) -> str:
             f"The message is longer than {_MOST_CHARACTERS:,} characters.",
             "Put it into a file of the workspace, and name the file in the message.",
         )
-    return Redactor(secret_values(os.environ))(text)
+    message = Redactor(secret_values(os.environ))(text)
+    return message, message != plain(text)
 
 
 async def _request(

@@ -1,8 +1,9 @@
 """One iteration, from the prompt to its durable record."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from functools import partial
 from time import monotonic
 from typing import Any
 
@@ -27,6 +28,7 @@ from ralph.records import events
 from ralph.records.record import IterationRecord, RunRecord, RunState
 from ralph.status import StatusReport
 from ralph.system.secrets import Redactor
+from ralph.system.text import plain
 from ralph.types import evolve
 from ralph.types.choices import Chooser, CommitPolicy, Context
 from ralph.types.output import Changes, Interrupted, Output, Timeouts, Usage
@@ -65,14 +67,13 @@ class Parts:
         """The run's verifiers."""
         return self.checks.verifiers
 
-    def read_plan(self) -> TaskPlan | None:
-        """Return the workspace's plan with its texts masked; None without a plan."""
-        plan = self.workspace.plan(self.plan)
+    def read_plan(self, *, for_agent: bool = False) -> TaskPlan | None:
+        """Return the workspace's plan, as written for the agent, else with its texts masked; None without a plan."""
+        plan, seen = self.workspace.plan(self.plan), plain if for_agent else self.redactor
         texts = "\n".join(f"{item.text} {item.section}" for item in plan.items) if plan else ""
-        if plan is None or self.redactor(texts) == texts:
+        if plan is None or seen(texts) == texts:
             return plan
-        masked = self.redactor
-        items = (evolve(item, text=masked(item.text), section=masked(item.section)) for item in plan.items)
+        items = (evolve(item, text=seen(item.text), section=seen(item.section)) for item in plan.items)
         return evolve(plan, items=tuple(items))
 
 
@@ -87,6 +88,8 @@ class ActiveRun:
         checkpointing: checkpoints, protected paths and commits.
         summary: the last iteration's work in the agent's own words.
         began: the start of this iteration's first scan, on the monotonic clock.
+        written: the task as the user wrote it; empty after a resume, as only the masked one is stored.
+        told: what the agent is told of the last checks, by their masked output.
     """
 
     record: RunRecord
@@ -102,6 +105,13 @@ class ActiveRun:
     summary: str = ""
     transcript: Transcript = field(default_factory=Transcript)
     began: float = 0.0
+    written: str = ""
+    told: Mapping[str, str] = field(default_factory=dict[str, str])
+
+    @property
+    def task(self) -> str:
+        """The task for the agent."""
+        return self.written or self.record.task
 
     @property
     def id(self) -> str:
@@ -213,8 +223,8 @@ async def _verified(
     changed = await anyio.to_thread.run_sync(parts.checks.changed)
     subject = Subject(
         parts.workspace.path,
-        task=run.record.task,
-        plan=seen.plan,
+        task=run.task,
+        plan=seen.plan and parts.read_plan(for_agent=True),
         iteration=run.next_number,
         run_id=run.id,
         claim=claim.reason,
@@ -224,6 +234,7 @@ async def _verified(
     checks = VerifierRun(
         parts.checks.judges(changed), subject, redactor=parts.redactor, changed=changed, began=began, used=used
     )
+    run.told = checks.told
     with stop.watched(run.limits.left(spent)):
         await checks.check_claim()
         return checks.result() if parts.verifiers else None
@@ -261,16 +272,16 @@ def _time_is_over(limits: Limits) -> str:
 
 
 def _prompt(parts: Parts, run: ActiveRun) -> Prompt:
-    guidance, plan = run.state.guidance, parts.read_plan()
-    context = PromptContext(run.record.task, run.next_number, run.id, parts.workspace.path, plan)
+    guidance, plan = run.state.guidance, parts.read_plan(for_agent=True)
+    context = PromptContext(run.task, run.next_number, run.id, parts.workspace.path, plan)
     return build_prompt(
-        run.record.task,
+        run.task,
         iteration=run.next_number,
         plan=plan,
         feedback=guidance.feedback,
         pivot=guidance.pivot or guidance.warning,
         interrupted=run.state.cut_short,
-        told=[parts.redactor(message.text) for message in run.messages],
+        told=[parts.redactor.for_agent()(message.text) for message in run.messages],
         fields=parts.rules.status_fields,
         promise=parts.rules.promise,
         verify=parts.checks.conditions,
@@ -332,12 +343,12 @@ async def _conclude(parts: Parts, run: ActiveRun, output: Output, started_at: da
     if await run.checkpointing.commit("iteration", number, run.summary, run.record.checkpoint, stop):
         run.before = await parts.workspace.snapshot()
     checkpoint = await run.checkpointing.after(number, run.before, stop)
-    record = evaluate(
+    judged = partial(
+        evaluate,
         rules,
         run.record,
         run.state,
         assessed,
-        verification=verification,
         stopped=stopped,
         fingerprint=run.before.fingerprint if run.before else None,
         checkpoint=checkpoint,
@@ -346,9 +357,13 @@ async def _conclude(parts: Parts, run: ActiveRun, output: Output, started_at: da
         duration=monotonic() - run.began,
         last_message=run.messages[-1].seq if run.messages else 0,
     )
-    since = monotonic()
+    record, since = judged(verification=verification), monotonic()
     await run.log.commit(*_finished(run, record), iteration=record)
     state = run.state.after(record)
+    if verification is not None:  # the agent is told more than is stored
+        verdicts = tuple(evolve(each, output=run.told.get(each.output, each.output)) for each in verification.verdicts)
+        told = run.state.after(judged(verification=evolve(verification, verdicts=verdicts)))
+        state = evolve(state, guidance=told.guidance)
     run.began = monotonic()
     run.state = evolve(state, spent=state.spent.waited(run.began - since))  # a full disk may delay the commit
     return record

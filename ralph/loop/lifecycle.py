@@ -19,11 +19,17 @@ from ralph.loop.ownership import end_left_behind, this_process
 from ralph.records import events
 from ralph.records.record import RunRecord, RunState
 from ralph.store.base import Store
-from ralph.system.text import storable
+from ralph.system.text import plain, storable
 from ralph.types import evolve
 from ralph.types.output import Checkpoint
 from ralph.types.verification import PriorChecks, Verification
 from ralph.workspace.base import Snapshot, Workspace
+
+_TASK_MASKED = (
+    "The task has what looks like a secret. The agent gets it as written, but it is stored masked: after "
+    "`ralph resume`, the agent gets *** in its place. To avoid that, put it into a file of the workspace, and name the "
+    "file in the task."
+)
 
 _LOST = 20
 """Paths of the user's that the record of a run names as removed."""
@@ -66,7 +72,7 @@ async def begin(starting: Starting, task: str, run_id: str) -> ActiveRun:
     orphans = await end_left_behind(starting.store, str(parts.workspace.path))
     await anyio.to_thread.run_sync(parts.checks.begin, run_id, task)
     began = monotonic()
-    verification = await preflight(parts, parts.redactor(task), stop)
+    verification = await preflight(parts, task, stop)
     took = monotonic() - began
     before, checkpoint = Snapshot(problem="The run was ended before it was scanned."), Checkpoint()
     with stop.watched(), parts.workspace.reporting_progress():
@@ -90,8 +96,11 @@ async def begin(starting: Starting, task: str, run_id: str) -> ActiveRun:
     )
     await starting.store.create(record, owner=owner.token)
     run = starting.activate(record, RunState.of(record), owner, stop, seq=0)
-    run.before = before
-    await run.log.commit(*started(parts, run, orphans), *checked(parts, run, verification, took))
+    run.before, run.written = before, plain(task)
+    told = started(parts, run, orphans)
+    if record.task != run.written:
+        told.append(events.Diagnosed(**run.stamp(now, iteration=0), text=_TASK_MASKED))
+    await run.log.commit(*told, *checked(parts, run, verification, took))
     return run
 
 

@@ -16,6 +16,7 @@ import json
 import re
 from base64 import b64decode
 from collections.abc import Iterable, Mapping, Sequence
+from copy import copy
 from functools import lru_cache
 from operator import attrgetter, itemgetter
 from pathlib import Path
@@ -28,23 +29,13 @@ if TYPE_CHECKING:
 
 MASK = "***"
 
-_PIECE = 100_000
-"""Characters of a text that are looked at together."""
-
-_SHORTEST = 6
-"""A shorter value is not masked: it would eat the text."""
-
-_CONTEXT = 48
-"""Characters before a text that its first secret is recognised by: the name of a flag."""
-
-_COMMAND = 300
-"""The same from the beginning of a command, which may name its password late."""
-
-_OPEN = 2_000
-"""The most characters of an assignment, from its name to the end of its value."""
-
-_REACH = 1_100
-"""The most characters that tell whether a secret begins here."""
+_PIECE = 100_000  # characters of a text that are looked at together
+_SHORTEST = 6  # a shorter value is not masked: it would eat the text
+_CONTEXT = 48  # characters before a text that its first secret is recognised by: the name of a flag
+_COMMAND = 300  # the same from the beginning of a command, which may name its password late
+_OPEN = 2_000  # the most characters of an assignment, from its name to the end of its value
+_REACH = 1_100  # the most characters that tell whether a secret begins here
+_BEFORE = 40  # the most characters of a secret before a hint within it
 
 # Every alternative begins with a hint of `shapes.json` and needs a bounded number of characters to be recognised; what
 # follows in the same alphabet belongs to the secret, however long. All but `before`, `cookie` and `pem` are one run of
@@ -54,7 +45,7 @@ _SHAPES = pattern(
       (?P<before> [Bb]earer[ \t]{1,4} )
       (?: [A-Za-z0-9._~+/-]{16} | (?=[A-Za-z._~+/-]{0,15}[0-9])[A-Za-z0-9._~+/-]{8} ) [A-Za-z0-9._~+/=-]*
     | (?P<cookie> ookie["']?:[ \t]{0,4}["']? ) [A-Za-z0-9_.-]{1,64}=(?!value\b)[!#%&(-+.-:=?-Z\]_a-z|~-]{3}[^\r\n"'`\\]*
-    | (?P<address> ://[!-.0-9;-?A-~]{0,256}: )
+    | (?P<address> ://[!-.0-9;-?A-~]{0,256}: ) (?! (?: \$\{\w{1,60}\} | \$[A-Z_]{2,60} | \{[\w.]{0,60}\} | %s )@ )
       (?: [!-.0-?A-~] | @(?=[!#-&(-+.0-?A-~-]{1,80}@) ){1,256}(?=@)
     | (?P<login> :// ) (?=[A-Za-z_-]{0,40}[0-9])[A-Za-z0-9_-]{20,256}(?=@)
     | (?P<hook> (?:hooks\.slack\.com/(?:services|workflows|triggers)|discord(?:app)?\.com/api/webhooks/[0-9]{5,25})/ )
@@ -64,9 +55,6 @@ _SHAPES = pattern(
     """,
     re.VERBOSE,
 )
-
-_BEFORE = 40
-"""The most characters of a secret before a hint within it."""
 
 _NAME = r"""
     (?P<name> (?i: passw(?:or)?d | passphrase | [_"'-]pass(?:in|out)?(?![a-z]) | (?:store|key)pass | pwd | secret
@@ -117,7 +105,8 @@ _NO_SECRET_NAME = pattern(
 )
 _PLACEHOLDER = pattern(
     r"(?i)[$<%*{\[(].*|x+|\.{3}.*|…+|(?:your|my|the|some|new|old|a|an|example|test|dummy|fake)[-_ ].*"
-    r"|.*(?:\$\{|\{\{|<[a-z]).*"
+    r"|.*(?:\$\{|\{\{|<[a-z]).*|(?:required|nullable|sometimes|string|confirmed|bail|min:[0-9]+)\|.*"
+    r"|[\w/.-]*(?:forgot(?:ten)?|reset|change|update|confirm|recover|lost)[-_/.]?password(?:[-_/.][a-z_/.-]*)?"
     r"|(?:string|password|passwd|secret|token|none|null|true|false|undefined|required|optional|redacted|hidden|masked"
     r"|bearer|basic|\w*pass|object|number|integer|boolean|default|unknown|invalid|missing|changed|expired|enabled"
     r"|disabled)s?[.!?]?"
@@ -181,21 +170,23 @@ class _Rules(NamedTuple):
     commands: dict[int, re.Pattern[str]]
 
     @classmethod
-    @lru_cache(maxsize=1)
-    def load(cls) -> "_Rules":
-        """Read the rules; the patterns are compiled when they are first used."""
+    @lru_cache(maxsize=2)
+    def load(cls, *, named: bool) -> "_Rules":
+        """Read the rules, or only those of shapes; the patterns are compiled when they are first used."""
         from ahocorasick_rs import AhoCorasick, Implementation
 
         files = (Path(__file__).with_name(name) for name in ("shapes.json", "gitleaks.json"))
         own, kept = (json.loads(file.read_text(encoding="utf-8")) for file in files)
         names = {form for name in own["names"] for form in (name, name.upper(), name.title(), name.capitalize())}
-        hints = (*own["beginnings"], *names, *own["inner"], *own["commands"])
+        hints = [*own["beginnings"], *own["places"], *own["inner"], *names, *own["commands"]]
+        if not named:
+            hints = [hint for hint in hints if hint not in {*own["places"], *names, *own["commands"]}]
         tried: dict[str, list[_Rule]] = {hint: [] for hint in hints}
         for each in (*own["shapes"], *kept["shapes"]):
             rule = _Rule(pattern(each["pattern"], re.ASCII), _TAILS[each.get("tail", "key")])
             for hint in each["hints"]:
                 tried.setdefault(hint, []).append(rule)
-        for each in kept["named"]:
+        for each in kept["named"] if named else ():
             source = f"(?i:{each['names']}){_OPERATOR}((?i:{'|'.join(each['values'])}))(?![A-Za-z0-9_-])"
             for hint in each["hints"]:
                 tried.setdefault(hint, []).append(_Rule(pattern(source, re.ASCII), None))
@@ -221,6 +212,7 @@ class Redactor:
         spellings = {visible(spelling) for value in values for spelling in _spellings(storable(value.strip()))}
         known = [value for value in spellings if len(value) >= _SHORTEST]
         self._known = AhoCorasick(known, store_patterns=False) if known else None
+        self._named = True
         self._broken = tuple(value for value in known if value.strip(_VISIBLE))
         self._reach = max([_REACH, *(len(value) for value in known)])
 
@@ -230,6 +222,12 @@ class Redactor:
         last = len(text) // _PIECE * _PIECE
         shown = [stream.feed(text[at : at + _PIECE]) for at in range(0, last, _PIECE)]
         return "".join((*shown, stream.flush(text[last:])))
+
+    def for_agent(self) -> "Redactor":
+        """Return one that masks the given values and shapes alone: a cookie that a test prints is its matter."""
+        lenient = copy(self)
+        lenient._named = False  # noqa: SLF001 - its own
+        return lenient
 
     def each(self, texts: Sequence[str]) -> tuple[str, ...]:
         """Return short texts, such as the names of files, each masked."""
@@ -249,7 +247,7 @@ class Redactor:
 
     def stream(self) -> "RedactedStream":
         """Return a redactor for one text that comes in pieces."""
-        return RedactedStream(self._known, self._broken, self._reach)
+        return RedactedStream(self._known, self._broken, self._reach, named=self._named)
 
 
 class RedactedStream:
@@ -258,9 +256,9 @@ class RedactedStream:
     Made by `Redactor.stream`.
     """
 
-    def __init__(self, known: "AhoCorasick | None", broken: tuple[str, ...], reach: int) -> None:
+    def __init__(self, known: "AhoCorasick | None", broken: tuple[str, ...], reach: int, *, named: bool) -> None:
         self._known, self._broken, self._reach = known, broken, reach
-        self._rules = _Rules.load()
+        self._rules = _Rules.load(named=named)
         self._unread = ""  # the end of the text as given: an escape sequence that may have begun, and its context
         self._context = 0
         self._text = ""
@@ -438,9 +436,11 @@ def _looks_secret(match: re.Match[str], value: str, opened: str) -> bool:
         return is_data and not is_word and value[0] not in "/~."
     if _is_login(name, value):
         return True
-    if opened and strong and (" " not in value or (in_capitals and between == "=" and opened != "`")):
+    is_folder = name.lower() == "pwd" and value.lstrip("~.").startswith("/")
+    if opened and strong and not is_folder and (" " not in value or (in_capitals and between == "=" and opened != "`")):
         return bool(_LETTER.search(value)) or len(value) >= 8
-    if opened or not strong or (name == "PWD" and value[0] == "/"):
+    is_member = not (opened or in_capitals or is_data) and "." in value and _WORDS.fullmatch(value)
+    if opened or not strong or is_folder or is_member:
         return _is_random(value, 1 if opened else 12)
     if not _is_mixed(value):
         return (in_capitals and between.endswith("=")) or (is_data and between == "=")

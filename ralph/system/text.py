@@ -124,6 +124,11 @@ def visible(text: str) -> str:
     return visible_part(text, 0, final=True)[0]
 
 
+def plain(text: str) -> str:
+    """Return what is visible of the text, in a form that a store can hold."""
+    return visible(storable(text))
+
+
 def visible_part(text: str, start: int, *, final: bool) -> tuple[str, int]:
     """Return what `visible` makes of a text from `start` on, and where that ends.
 

@@ -30,8 +30,8 @@ _STEERING = re.compile(
 )
 
 
-def _unmeasured(_usage: Usage) -> None:
-    """Count nothing."""
+def _unheard(_said: object) -> None:
+    """Take no report."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,13 +40,14 @@ class Subject:
 
     Attributes:
         workspace: absolute.
-        task: the run's task; masked.
+        task: the run's task, as the user wrote it; after a resume, masked.
         plan: the workspace's present plan; None without one.
         iteration: the one with the claim; 0 before the first one.
         claim: the claim in a few words; empty before the first iteration.
         changed: files that the verdicts of the run's checks depend on, and that the run has changed.
         difference: returns the unified diff since the run began; None if it is unknown.
         meter: receives the usage of a verifier; see `used`.
+        listener: receives what the agent is told instead of the verdict's output; see `tell`.
     """
 
     workspace: Path
@@ -57,7 +58,8 @@ class Subject:
     claim: str = ""
     changed: tuple[str, ...] = ()
     difference: Callable[[int], Awaitable[str]] | None = None
-    meter: Callable[[Usage], None] = _unmeasured
+    meter: Callable[[Usage], None] = _unheard
+    listener: Callable[[str], None] = _unheard
 
     async def diff(self, limit: int) -> str:
         """Return the run's changes as a unified diff; empty if unknown, as in a folder without git.
@@ -72,6 +74,10 @@ class Subject:
         It counts toward the run's usage and limits, one of which may end the verification here.
         """
         self.meter(usage)
+
+    def tell(self, output: str) -> None:
+        """Report the output for the agent of a verdict whose own is masked; it is not stored."""
+        self.listener(output)
 
 
 class Verifier:

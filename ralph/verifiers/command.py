@@ -62,7 +62,12 @@ class CommandVerifier(Verifier):
         self.timeout = timeout
         self._mask = redactor or Redactor()
         self._confinement = confinement or Confinement()
-        self.name = self._mask(text if len(text) <= _NAME else f"{text[: _NAME - 1]}…")
+        self._text = text if len(text) <= _NAME else f"{text[: _NAME - 1]}…"
+        self.name = self._mask(self._text)
+
+    @property
+    def condition(self) -> str:
+        return f"`{self._mask.for_agent()(self._text)}` must pass"
 
     def reads(self, workspace: Path) -> CheckFiles:
         return check_files(self._argv[-1] if self._shell else self._argv, workspace)
@@ -87,6 +92,8 @@ class CommandVerifier(Verifier):
             raise VerifierError(f"The verifier {self.name!r} cannot start: {error.problem}", error.remedy) from error
         passed = done.code == 0 and not done.timed_out
         output, errors = readable(done.stdout, self._mask), readable(done.stderr, self._mask)
+        mask = self._mask.for_agent()
+        subject.tell(_shown(readable(done.stdout, mask), readable(done.stderr, mask), self._ending(done)))
         boxed = self._confinement.sandbox.used
         shim = any(f"{home}/" in errors.replace(str(subject.workspace), "") for home in home_folders())
         if not_started(done) and (self._shell or errors.startswith(_UNSEEN) or (boxed and shim)):

@@ -64,7 +64,9 @@ class ReviewVerifier(Verifier):
         bill = _Bill(subject)
         with anyio.move_on_after(self.timeout):
             verdict = await self._reviewed(subject, bill)
-            return evolve(verdict, usage=bill.usage, sessions=bill.sessions)
+            subject.tell(verdict.output)
+            masked = clipped(self._mask(verdict.output))
+            return evolve(verdict, output=masked, usage=bill.usage, sessions=bill.sessions)
         late = Verdict.unknown(self.name, f"There was no review within {self.timeout:g} s.")
         return evolve(late, usage=bill.usage, sessions=bill.sessions)
 
@@ -97,7 +99,7 @@ class ReviewVerifier(Verifier):
             workspace=subject.workspace,
             iteration=prompt.iteration,
             timeouts=Timeouts(idle=self.timeout, iteration=self.timeout, tool=self.timeout),
-            transcript=Transcript(bill.opened(), self._mask),
+            transcript=Transcript(bill.opened(), self._mask.for_agent()),
             read_only=True,
         )
         output = await execute(self._executor, prompt, turn)
@@ -118,7 +120,7 @@ class ReviewVerifier(Verifier):
         if isinstance(status, StatusReport) and status.exit_signal is not None:
             if not status.exit_signal:
                 said = "\n\n".join(filter(None, (status.reason, output.text[: status.start].strip())))
-                return Verdict(verifier=self.name, passed=False, output=clipped(said), signature=_REFUTED)
+                return Verdict(verifier=self.name, passed=False, output=said, signature=_REFUTED)
             if status.status.strip().upper() != "BLOCKED":
                 return Verdict(verifier=self.name, passed=True, output=status.reason)
         return Verdict.unknown(self.name, f"The review gave no verdict: {_problem(status)}.")

@@ -36,6 +36,9 @@ class VerifierRun:
         changed: files that the run has changed, by the name of the check that depends on them.
         began: receives the name of each verifier when it starts.
         used: receives the usage so far.
+
+    Attributes:
+        told: what the agent is told, by the masked output in whose place it is.
     """
 
     def __init__(
@@ -49,13 +52,14 @@ class VerifierRun:
         used: Callable[[Usage], None] | None = None,
     ) -> None:
         self._verifiers = sorted(verifiers, key=lambda verifier: not verifier.before_run)
-        self._subject = replace(subject, meter=self._metered)
+        self._subject = replace(subject, meter=self._metered, listener=self._listen)
         self._mask = redactor or Redactor()
         self._changed = changed or {}
         self._began, self._told = began, used
         self._verdicts: list[Verdict] = []
         self._asked: Verifier | None = None
-        self._usage = Usage()
+        self._usage, self._said = Usage(), ""
+        self.told: dict[str, str] = {}
 
     async def check_claim(self) -> None:
         """Check a claim of completion.
@@ -86,7 +90,7 @@ class VerifierRun:
         return Verification(verdicts=tuple(verdicts), cut_short=cut_short)
 
     async def _ask(self, verifier: Verifier, *, starting: bool = False) -> None:
-        self._asked, self._usage, began = verifier, Usage(), monotonic()
+        self._asked, self._usage, self._said, began = verifier, Usage(), "", monotonic()
         if self._began is not None:
             self._began(verifier.name)
         verdict = self._bounded(verifier, await self._verdict(verifier, starting=starting), monotonic() - began)
@@ -117,18 +121,23 @@ class VerifierRun:
         return _refuted(verifier, f"It was ended after {verifier.timeout + _GRACE:g} s.", "timed out")
 
     def _bounded(self, verifier: Verifier, verdict: Verdict, duration: float) -> Verdict:
-        """Return the verdict in the form that is safe to store and show."""
+        """Return the verdict in the form that is safe to store and show, and keep what the agent is told."""
+        output = clipped(readable(verdict.output, self._mask))
+        self.told[output] = clipped(readable(self._said or verdict.output, self._mask.for_agent()))
         return evolve(
             verdict,
             verifier=verifier.name,
             passed=verdict.passed and not verdict.undecided,
             changed=self._mask.each(self._changed.get(verifier.name, ())),
             fresh=not verifier.before_run,
-            output=clipped(readable(verdict.output, self._mask)),
+            output=output,
             signature="" if verdict.passed else self._mask(verdict.signature[:SIGNATURE]),
             duration=verdict.duration or duration,
             usage=verdict.usage if verdict.usage != Usage() else self._usage,
         )
+
+    def _listen(self, output: str) -> None:
+        self._said = output
 
     def _metered(self, usage: Usage) -> None:
         self._usage = usage

@@ -75,13 +75,13 @@ class Terminals:
         return {"terminalId": name}
 
     def output(self, params: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the output so far, secrets masked, and the exit status if there is one."""
+        """Return the output so far, known secrets and tokens masked, and the exit status if there is one."""
         terminal = self._named(params)
         shown = terminal.output.decode("utf-8", "replace")
         if terminal.truncated:  # half a secret would not be known for one
             shown = shown.partition("\n")[2]
         status = {"exitStatus": _status(terminal)} if terminal.ended.is_set() else {}
-        return {"output": self._redactor(shown), "truncated": terminal.truncated, **status}
+        return {"output": self._redactor.for_agent()(shown), "truncated": terminal.truncated, **status}
 
     async def wait(self, params: Mapping[str, Any]) -> dict[str, Any]:
         """Return the exit status, once there is one."""

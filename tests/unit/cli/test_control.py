@@ -118,7 +118,9 @@ def test_a_message_waits_for_a_crashed_run_to_be_resumed_and_holds_no_secret(
     ended = ralph("tell", crashed.id, "Use correct-horse-battery there.", "--json")
     assert (ended.code, json.loads(ended.out)["state"]) == (0, "crashed")
     assert f"ralph resume {crashed.id}" in json.loads(ended.out)["text"]
-    [message] = asked(crashed)
+    assert "the agent reads ***" in json.loads(ended.out)["text"]
+    assert "masked" not in ralph("tell", crashed.id, "Go on.").out
+    message, _ = asked(crashed)
     assert "correct-horse" not in message.text
     assert message.text.startswith("Use ")
 

@@ -163,11 +163,29 @@ def test_what_surrounds_a_secret_stays(text: str, masked: str) -> None:
         "mysql -u root -p shop; docker run --name mongo -p 27017:27017 mongo; curl -u $USER:$PASS localhost",
         "Cookie: see RFC 6265. Set-Cookie: x; <password>string</password>, {'name': 'password', 'value': 'string'}",
         "authorization: request.headers; Authorization: Basic authentication is used; Authorization: token",
+        "client_secret=settings.OAUTH2_SECRET\npassword=config2.password, secret=os2.environ",
+        'pwd=/home/user/x1; let pwd = "./build"; ROUTE_FORGOT_PASSWORD = "forgot-password"; password: "required|min:8"',
+        "https://oauth2:${GITHUB_TOKEN}@github.com, https://oauth2:$TOKEN@github.com, https://me:{password}@db:%s@x",
         "PASSWORD_PROMPT='Enter your password'\n- name: PASSWORD_FILE\n  value: /run/secrets/x1\nfile_pat = '*.py'",
     ],
 )
 def test_ordinary_text_is_left_alone(text: str) -> None:
     assert Redactor()(text) == text
+
+
+def test_what_an_agent_is_told_keeps_named_values_and_no_known_secret_or_token() -> None:
+    token = "ghp" + "_" + FILLER + "0123"
+    own = (
+        'curl -u admin:admin1 http://x; mysql -uroot -proot1\npassword: "Kennwort"\nSet-Cookie: theme=dark\n'
+        "postgres://me:hunter2!@db/x; me:hunter2!@tcp(db)/x; DB_PASSWORD=correcthorse1; twitter_secret = '{}'"
+    ).format("a1b2c3d4e5" * 4 + "x1y2z")
+    redact = Redactor(["hunter3-hunter3"])
+    told = redact.for_agent()
+
+    assert told(f"{own} hunter3-hunter3 {token} Bearer {FILLER}") == f"{own} *** *** Bearer ***"
+    assert redact(own).count(MASK) == 8, "what is stored stays masked"
+    stream = told.stream()
+    assert "".join(map(stream.feed, f"{own} {token}")) + stream.flush() == f"{own} ***"
 
 
 def test_a_mention_of_a_private_key_does_not_eat_the_answer() -> None:
