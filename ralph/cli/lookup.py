@@ -16,7 +16,7 @@ from ralph.cli.plugins import plugins_of
 from ralph.errors import RalphError, UsageError
 from ralph.settings.sources import user_file
 from ralph.system.files import home_folders, read_regular
-from ralph.system.text import one_line, printable
+from ralph.system.text import one_line, printable, some_of
 
 if TYPE_CHECKING:
     from ralph.records.record import IterationRecord, RunRecord
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
 _NOT_SETTINGS = {"RALPH_DEBUG", "RALPH_PLUGINS", "RALPH_TURN"}
 _MOST_BYTES = 1_000_000
-_NAMED = 5
 _LATEST = 200
 """The number of newest runs that are searched for those in a worktree of a folder."""
 
@@ -198,8 +197,7 @@ def require_meant(does: str, runs: "Iterable[RunRecord]", folder: Path | None = 
     others = [place for place in sorted(elsewhere) if Path(place).exists()]
     if yes or not others:
         return
-    more = f" and {len(others) - _NAMED} more" if len(others) > _NAMED else ""
-    problem = f"This would {does} in {', '.join(others[:_NAMED])}{more}; the current folder is {here}."
+    problem = f"This would {does} in {some_of(others)}; the current folder is {here}."
     if sys.stdin.isatty() and sys.stderr.isatty():
         sys.stderr.write(f"{printable(problem)}\n")
         if confirmed("Continue?"):

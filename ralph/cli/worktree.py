@@ -9,13 +9,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ralph.errors import WorkspaceError
+from ralph.system.text import some_of
 
 if TYPE_CHECKING:
     from ralph.records.record import RunRecord
     from ralph.types.choices import WorktreeEnd
     from ralph.workspace.worktree import Worktree
-
-_MOST_NAMED = 5
 
 
 @contextmanager
@@ -32,8 +31,7 @@ def new_worktree(folder: Path, *, hooks: bool = False, confined: bool = False) -
 
     made = anyio.run(partial(make_worktree, folder, new_run_id(datetime.now(UTC)), hooks=hooks, confined=confined))
     if made.missing:
-        more = f" and {len(made.missing) - _MOST_NAMED:,} more" if len(made.missing) > _MOST_NAMED else ""
-        _report(f"Not committed, so not in the worktree: {', '.join(made.missing[:_MOST_NAMED])}{more}.")
+        _report(f"Not committed, so not in the worktree: {some_of(made.missing)}.")
     _report(f"The run works on {made.branch}, in {made.path}.")
     try:
         yield made

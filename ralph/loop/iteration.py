@@ -28,7 +28,7 @@ from ralph.records import events
 from ralph.records.record import IterationRecord, RunRecord, RunState
 from ralph.status import StatusReport
 from ralph.system.secrets import Redactor
-from ralph.system.text import plain
+from ralph.system.text import plain, some_of
 from ralph.types import evolve
 from ralph.types.choices import Chooser, CommitPolicy, Context
 from ralph.types.output import Changes, Interrupted, Output, Timeouts, Usage
@@ -39,7 +39,6 @@ from ralph.verifiers.base import Subject, Verifier
 from ralph.verifiers.check_files import Checks
 from ralph.verifiers.runner import VerifierRun
 from ralph.workspace.base import Snapshot, Workspace
-from ralph.workspace.repository import some_of
 
 _LAST_WORDS = 4.0
 """Seconds that a cancelled iteration has for storing its partial output."""

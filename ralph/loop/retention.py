@@ -7,7 +7,7 @@ The record of a run, with its iterations and why it stopped, stays.
 import os
 import re
 import sqlite3
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from contextlib import ExitStack, closing, suppress
 from datetime import UTC, datetime
 from itertools import filterfalse
@@ -19,6 +19,7 @@ import anyio.to_thread
 from ralph.errors import RalphError, UsageError, WorkspaceError
 from ralph.records.record import RunRecord
 from ralph.store.base import Store
+from ralph.system.text import some_of
 from ralph.types import evolve
 from ralph.workspace import PlainWorkspace, Workspace, open_workspace
 from ralph.workspace.checkpoints import forget_folder
@@ -26,7 +27,6 @@ from ralph.workspace.lock import WorkspaceLock, state_folder
 
 _MOST_RUNS = 100_000
 _PATIENCE = 60.0
-_NAMED = 3
 _PASSING = re.compile(r"\.db-(?:wal|shm|journal)$")
 
 
@@ -54,14 +54,9 @@ async def make_room(limit: int | None, store: Store, ended: RunRecord, tell: Cal
                 if (size := await anyio.to_thread.run_sync(measured)) <= limit:
                     break
     more = f" It still has {_shown(size)}: remove runs with `ralph runs prune`, or raise the limit."
-    freed = f" Removed to make room: the checkpoints and transcripts of {_names(removed)}." if removed else ""
+    freed = f" Removed to make room: the checkpoints and transcripts of {some_of(removed, 3)}." if removed else ""
     was = f"{state_folder()} had {_shown(before)}; its limit (state_limit) is {_shown(limit)}."
     tell(f"{was}{freed}{more * (size > limit)}")
-
-
-def _names(runs: Sequence[str]) -> str:
-    more = f" and {len(runs) - _NAMED} more runs" if len(runs) > _NAMED else ""
-    return ", ".join(runs[:_NAMED]) + more
 
 
 async def _forget(store: Store, run: RunRecord, why: str) -> bool:

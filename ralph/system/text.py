@@ -7,7 +7,7 @@ import codecs
 import json
 import math
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TextIO, cast
 
 SPELT_OUT = "ralph.spelt-out"
@@ -37,6 +37,12 @@ def one_line(text: str, most: int = 200) -> str:
 def counted(count: int, what: str) -> str:
     """Return a number with its noun: 1 file, 2 files."""
     return f"{count} {what}" if count == 1 else f"{count} {what}s"
+
+
+def some_of(names: Sequence[str], most: int = 5) -> str:
+    """Return the first of some names, and the number of the others, as text for the user."""
+    more = f" and {len(names) - most:,} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more
 
 
 def duration(seconds: float) -> str:

@@ -23,11 +23,12 @@ import anyio
 import anyio.to_thread
 
 from ralph.errors import WorkspaceError
+from ralph.system.text import some_of
 from ralph.types.output import Checkpoint
 from ralph.workspace.file_index import LISTED, FileIndex, Tree
 from ralph.workspace.gate import Git, GitError
 from ralph.workspace.protection import is_folder, new_aside
-from ralph.workspace.repository import ID, Look, display_path, some_of, unquote_path
+from ralph.workspace.repository import ID, Look, display_path, unquote_path
 from ralph.workspace.scan import ABSENT, passes_link
 
 _REPOSITORY = "160000"

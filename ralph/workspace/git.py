@@ -14,7 +14,7 @@ from typing import Literal, NamedTuple
 from ralph.decision.backing import IGNORED
 from ralph.errors import WorkspaceError
 from ralph.system.patterns import path_matcher
-from ralph.system.text import counted
+from ralph.system.text import counted, some_of
 from ralph.types import evolve
 from ralph.types.output import Changes, Checkpoint
 from ralph.workspace.base import CommitResult, PlainWorkspace, Snapshot, fingerprint, summarize
@@ -24,7 +24,7 @@ from ralph.workspace.file_index import FileIndex
 from ralph.workspace.gate import ANY, GitError
 from ralph.workspace.nested import Nested, state_of
 from ralph.workspace.protection import Protection, RestoredPaths
-from ralph.workspace.repository import Look, Repository, display_path, operation_in_progress, some_of, unquote_path
+from ralph.workspace.repository import Look, Repository, display_path, operation_in_progress, unquote_path
 from ralph.workspace.scan import ContentHashes, check_cancelled, in_thread
 from ralph.workspace.users_work import History, UsersWork
 

@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from ralph.settings.sources import with_settings_of
 from ralph.system.files import create_file, read_regular
 from ralph.system.patterns import is_literal, path_matcher
+from ralph.system.text import some_of
 from ralph.workspace.git_settings import SETTINGS, settings_with_programs_of
 from ralph.workspace.repository import display_path
 from ralph.workspace.scan import Noise
@@ -209,8 +210,7 @@ class Protection:
             fitting = [("core.bare", "false"), ("core.worktree", os.path.relpath(leads, path.parent))]
             fitting += [] if self._dormant(path.parent) else [("extensions.worktreeconfig", "true")]
             made, undone = settings_with_programs_of(old or b"", new, fitting)
-            more = f" and {len(undone) - _KEYS:,} more" if len(undone) > _KEYS else ""
-            part = f"{', '.join(undone[:_KEYS])}{more}"
+            part = some_of(undone, _KEYS)
         elif path.name == "sparse-checkout" and path.parent in self._own and (new is not None or now is None):
             return now, ""
         else:

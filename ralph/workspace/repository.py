@@ -3,7 +3,7 @@
 import os
 import re
 import stat
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
@@ -13,6 +13,7 @@ from typing import Literal
 
 from ralph.errors import WorkspaceError
 from ralph.system.files import read_regular
+from ralph.system.text import some_of
 from ralph.workspace.gate import (
     Confine,
     Git,
@@ -30,9 +31,6 @@ from ralph.workspace.git_settings import LISTS, OF_WORKTREE, SPARSE, is_on, is_s
 from ralph.workspace.lock import state_folder
 from ralph.workspace.scan import ABSENT
 
-_NAMED = 5
-
-
 _ESCAPED = re.compile(rb'\\([abtnvfr"\\]|[0-7]{3})')
 _ESCAPES = dict(zip(b'abtnvfr"\\', b'\a\b\t\n\v\f\r"\\', strict=True))
 
@@ -40,12 +38,6 @@ _ESCAPES = dict(zip(b'abtnvfr"\\', b'\a\b\t\n\v\f\r"\\', strict=True))
 def display_path(path: bytes) -> str:
     """Return a path as text that can be stored and printed; bytes that are not UTF-8 become escapes."""
     return path.decode("utf-8", "backslashreplace")
-
-
-def some_of(names: Sequence[str]) -> str:
-    """Return the first five of some names, and the number of the others, as text for the user."""
-    more = f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else ""
-    return ", ".join(names[:_NAMED]) + more
 
 
 def unquote_path(path: str) -> bytes:
