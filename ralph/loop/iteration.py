@@ -89,6 +89,7 @@ class ActiveRun:
         began: the start of this iteration's first scan, on the monotonic clock.
         written: the task as the user wrote it; empty after a resume, as only the masked one is stored.
         told: what the agent is told of the last checks, by their masked output.
+        feedback: that of `state.guidance` as the agent is told it; empty if that is the same.
     """
 
     record: RunRecord
@@ -106,6 +107,7 @@ class ActiveRun:
     began: float = 0.0
     written: str = ""
     told: Mapping[str, str] = field(default_factory=dict[str, str])
+    feedback: str = ""
 
     @property
     def task(self) -> str:
@@ -159,16 +161,14 @@ async def iterate(parts: Parts, run: ActiveRun, stop: Stop) -> IterationRecord:
     """
     number, started_at, checkpoint = run.next_number, parts.clock.now(), run.checkpoint
     run.messages = run.inbox.messages(run.state.heard)
-    prompt = _prompt(parts, run)
+    prompt, kept = _prompt(parts, run)
     unknown = number == 1 and None in {run.record.fingerprint, run.record.checkpoint}
     if unknown:
         run.begins_here()
     cooled = parts.rules.breaker.cooled(run.state.breaker, started_at)
     started: list[events.Event] = [*_breaker_events(run, cooled, started_at)]
     run.state = evolve(run.state, breaker=cooled)
-    started.append(
-        events.IterationStarted(**run.stamp(started_at), prompt=parts.redactor(prompt.text), checkpoint=checkpoint)
-    )
+    started.append(events.IterationStarted(**run.stamp(started_at), prompt=kept, checkpoint=checkpoint))
     started += [events.Told(**run.stamp(started_at), text=parts.redactor(message.text)) for message in run.messages]
     await run.log.commit(*started, run=run.record if unknown else None)
     try:
@@ -270,22 +270,23 @@ def _time_is_over(limits: Limits) -> str:
     return str(LimitReached(limit="max_duration", allowed=over, used=over))
 
 
-def _prompt(parts: Parts, run: ActiveRun) -> Prompt:
+def _prompt(parts: Parts, run: ActiveRun) -> tuple[Prompt, str]:
+    """Return the prompt, and its text as it is stored: of masked parts, as a quoted secret is not always recognised."""
     guidance, plan = run.state.guidance, parts.read_plan(for_agent=True)
     context = PromptContext(run.task, run.next_number, run.id, parts.workspace.path, plan)
-    return build_prompt(
-        run.task,
+    built = partial(
+        build_prompt,
         iteration=run.next_number,
-        plan=plan,
-        feedback=guidance.feedback,
         pivot=guidance.pivot or guidance.warning,
         interrupted=run.state.cut_short,
-        told=[parts.redactor.for_agent()(message.text) for message in run.messages],
         fields=parts.rules.status_fields,
         promise=parts.rules.promise,
         verify=parts.checks.conditions,
         parts=[*chosen(plan, by=parts.choose), *prompt_texts(parts.prompt_parts, context)],
     )
+    told, masked = ([mask(each.text) for each in run.messages] for mask in (parts.redactor.for_agent(), parts.redactor))
+    kept = built(run.record.task, plan=parts.read_plan(), feedback=guidance.feedback, told=masked)
+    return built(run.task, plan=plan, feedback=run.feedback or guidance.feedback, told=told), parts.redactor(kept.text)
 
 
 async def _turn(parts: Parts, run: ActiveRun, prompt: Prompt, stop: Stop) -> Output:
@@ -361,8 +362,9 @@ async def _conclude(parts: Parts, run: ActiveRun, output: Output, started_at: da
     state = run.state.after(record)
     if verification is not None:  # the agent is told more than is stored
         verdicts = tuple(evolve(each, output=run.told.get(each.output, each.output)) for each in verification.verdicts)
-        told = run.state.after(judged(verification=evolve(verification, verdicts=verdicts)))
-        state = evolve(state, guidance=told.guidance)
+        run.feedback = run.state.after(judged(verification=evolve(verification, verdicts=verdicts))).guidance.feedback
+    elif state.guidance is not run.state.guidance:
+        run.feedback = ""
     run.began = monotonic()
     run.state = evolve(state, spent=state.spent.waited(run.began - since))  # a full disk may delay the commit
     return record

@@ -19,9 +19,11 @@ KNOWN = "hunter2-hunter2"
 CHECK = f"""
 import pathlib
 print({PRINTED!r}, {KNOWN!r})
+print("name: DB_PASSWORD")
+print("value: battery9staple")
 raise SystemExit(not pathlib.Path("ok").exists())
 """
-SECRETS = ("admin1", "Kennwort", "Passwort", "theme=light", "swordfish1", KNOWN)
+SECRETS = ("admin1", "Kennwort", "Passwort", "theme=light", "swordfish1", "battery9staple", KNOWN)
 
 
 async def test_the_agent_is_told_what_is_stored_masked(tmp_path: Path) -> None:
@@ -46,6 +48,7 @@ async def test_the_agent_is_told_what_is_stored_masked(tmp_path: Path) -> None:
         found = await store.run(run.id)
     assert all(TASK in prompt and 'password: "swordfish1"' in prompt for prompt in prompts)
     assert f"{PRINTED} {MASK}" in prompts[2], "the first claim is doubted, as the plan is open"
+    assert "> value: battery9staple" in prompts[2]
     stored = "\n".join((*kept, found.model_dump_json() if found else "", repr(seen.events), repr(run)))
     assert f"'password': '{MASK}'" in stored
     assert not [secret for secret in SECRETS if secret in stored]
