@@ -160,7 +160,7 @@ class Branch:
         marks = ((nothing if found[path][1] == ABSENT else found[path][1], path) for path in sorted(paths))
         listed = b"".join(b"%b\t%b\0" % (mark.encode(), path) for mark, path in marks)
         async with self._working() as git:
-            words = ("update-index", "-z", "--index-info")
+            words = ("update-index", "-z", "--index-info") if self._index() else ("read-tree", then)
             await self._move(git, now, then, *words, stdin=listed, why="ralph rollback", kept=kept)
 
     def clear(self) -> None:

@@ -50,7 +50,7 @@ _Between = dict[str, tuple[str, str]]
 """The content hashes in two commits, by path."""
 
 _COUNT = re.compile(r"\AModified \d+ files?\b")
-"""What a summary says of one iteration; a commit may have more files."""
+"""The count in the summary of one iteration; a commit may have more files."""
 
 _REMEDY = "Fix that, then commit it yourself: the files are as the run left them."
 
@@ -297,7 +297,9 @@ class GitWorkspace(PlainWorkspace):
             return CommitResult(message=f"The changes are not committed: {operation} is in progress.")
         try:
             new = await self._new_repositories(paths)
-            left = f"{some_of([*map(display_path, new)])}: a new nested repository, whose settings git would follow"
+            left = (
+                f"{some_of(sorted(map(display_path, new)))}: a new nested repository, whose settings git would follow"
+            )
             if len(new) == len(paths):
                 return CommitResult(message=f"Not committed is {left}.")
             made = await self._commit([path for path in paths if path not in new], message)

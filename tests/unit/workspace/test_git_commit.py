@@ -471,6 +471,10 @@ async def test_what_is_staged_stays_so_when_commits_are_taken_off(repo: Reposito
     assert await workspace.reset_branch("run-1", then)
     assert repo.git("show", ":mine.txt") == repo.git("show", ":c.txt") == "staged"
     assert repo.git("diff", "--cached", "--name-only").split() == ["c.txt", "mine.txt"]
+    repo.commit()
+    (repo.path / ".git/index").unlink()
+    assert await workspace.reset_branch("run-1", then)
+    assert repo.git("diff", "--cached", "--name-only") == ""
     assert repo.git("fsck", "--strict", "--no-dangling") == ""
 
 
