@@ -245,7 +245,7 @@ def credentials(roots: Iterable[Path], opened: Collection[Path]) -> Iterator[str
 
 def _credentials(root: Path) -> Iterator[Path]:
     """Yield the files in a toolchain that may hold credentials, as far as it is looked at."""
-    left = _ENTRIES
+    left, top = _ENTRIES, root.resolve()
     waiting = [(root, 0), *((folder, _DEPTH) for place in _REPOSITORIES for folder in root.glob(place))]
     for folder, depth in waiting:
         with suppress(OSError), os.scandir(folder) as listing:
@@ -258,9 +258,9 @@ def _credentials(root: Path) -> Iterator[Path]:
                     if depth < _DEPTH and not (git or (depth and folder.parent.name in _OF_PACKAGES)):
                         waiting.append((Path(entry.path), depth + 1))
                 elif _NAMED.fullmatch(f"{above}/{entry.name}") and entry.is_file():
-                    path = Path(entry.path).resolve() if entry.is_symlink() else Path(entry.path)
-                    if path.is_relative_to(root):
-                        yield path
+                    real = Path(entry.path).resolve()
+                    if real.is_relative_to(top):
+                        yield root / real.relative_to(top)
 
 
 def bound(option: str, places: Iterable[Path], seen: Collection[Path] = ()) -> Iterator[str]:

@@ -132,6 +132,8 @@ def test_credentials_anywhere_in_a_toolchain_stay_hidden_and_its_packages_are_wh
     monkeypatch.setenv("PATH", os.pathsep.join([*(str(home / name) for name in OTHERS), os.environ["PATH"]]))
     (home / ".nodenv" / "real").write_text("secret")
     (home / ".nodenv" / ".npmrc").symlink_to("real")
+    (home / ".nodenv").rename(home / "elsewhere")
+    (home / ".nodenv").symlink_to(home / "elsewhere")
     names = " ".join(({*SECRETS} - {".asdf/private"}) | {".nodenv/.npmrc", ".nodenv/real"})
     assert said(tmp_path / "work", f"cd {home}; for name in {names}; do grep -s secret $name && echo $name; done") == ""
     assert said(tmp_path / "work", f"cd {home}; cat {' '.join(SHOWN)}") == "".join(SHOWN.values())
