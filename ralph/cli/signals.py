@@ -1,4 +1,4 @@
-"""Signals during a run: the first SIGINT, SIGTERM or SIGHUP ends it in order, the second kills it."""
+"""Signals during a run: the first SIGINT, SIGTERM or SIGHUP ends it in order, a second (no SIGHUP) kills it."""
 
 import asyncio
 import os
@@ -44,7 +44,9 @@ async def _listen(signals: AsyncIterator[signal.Signals], runner: "Runner", disp
     display.hurry("Ending the agent's turn and storing the output so far. A second signal ends it at once.")
     runner.cancel(signal.Signals(first).name)
     with anyio.move_on_after(_GRACE_SECONDS):
-        _die(await anext(signals), display)
+        async for number in signals:
+            if number != signal.SIGHUP:  # a terminal that is closed sends it twice: by the kernel and by the shell
+                _die(number, display)
     display.note("It did not end in time and is killed. Output that is not in the store yet is lost.")
     _die(first, display)
 

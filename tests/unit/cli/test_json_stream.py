@@ -46,6 +46,15 @@ class Busy(ScriptedExecutor):
             await anyio.sleep(0)
         return Output()
 
+class Tidy(ScriptedExecutor):
+    async def execute(self, prompt, turn):
+        Path("turning").touch()
+        try:
+            await anyio.sleep_forever()
+        finally:
+            with anyio.CancelScope(shield=True):
+                await anyio.sleep(1)
+
 class Gated(ScriptedExecutor):
     async def execute(self, prompt, turn):
         Path(f"turn-{turn.iteration}").touch()
@@ -58,6 +67,7 @@ class Gated(ScriptedExecutor):
 def ralph_executors():
     yield Provider("gated", "waits for a file", lambda context: Gated(["Working."] * 4 + [DONE]))
     yield Provider("busy", "leaves the loop no time", lambda context: Busy([DONE]))
+    yield Provider("tidy", "takes a second to end", lambda context: Tidy([DONE]))
     yield Provider("quick", "is done", lambda context: ScriptedExecutor(["x" * 500 + "\\n" + DONE]))
     yield Provider("absent", "cannot start", lambda context: Absent([DONE]))
     yield Provider("deaf", "hears nothing", lambda context: Deaf([DONE]))
@@ -248,6 +258,23 @@ def test_a_signal_ends_the_stream_too(
     assert process.returncode == 128 + number
     events = whole((tmp_path / "out").read_text())
     assert (events[0]["type"], events[-1]["stop_reason"]) == (first, "cancelled")
+
+
+def test_a_terminal_that_is_closed_ends_the_run_in_order(
+    ralph: Callable[..., Any], plugged: Path, tmp_path: Path
+) -> None:
+    """The kernel and the shell each send SIGHUP then."""
+    process = started(("--executor", "tidy", "--trust"), plugged, tmp_path / "out")
+    try:
+        appears(plugged / "turning")
+        process.send_signal(signal.SIGHUP)
+        time.sleep(0.05)
+        process.send_signal(signal.SIGHUP)
+        process.communicate(timeout=40)
+    finally:
+        process.kill()
+    assert process.returncode == 129
+    assert json.loads(ralph("show", "last", "--json").out)["run"]["state"] == "finished"
 
 
 def test_on_a_full_disk_the_last_line_takes_the_place_of_others(plugged: Path, tmp_path: Path) -> None:
