@@ -105,9 +105,8 @@ class Branch:
         Returns the commit, a phrase if hooks were left out, and any problem.
         """
         repository = self._repository
-        head = await repository.head()
-        until, lock = time.monotonic() + _PATIENCE, repository.git_dir / "index.lock"
-        while lock.exists():
+        head, until = await repository.head(), time.monotonic() + _PATIENCE
+        while (lock := repository.git_dir / "index.lock").exists():
             if time.monotonic() > until:
                 raise GitError(_NO_LOCK.format(str(lock), "File exists"))
             await anyio.sleep(_PAUSE)

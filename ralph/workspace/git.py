@@ -287,15 +287,12 @@ class GitWorkspace(PlainWorkspace):
         try:
             self._repository.require_plain()
             look = await self._repository.status(self._within)
-        except GitError as error:
-            return CommitResult(message=f"The changes are not committed: {error}.")
-        dirty = {*look.committed, *look.changed, *look.untracked}
-        paths = [path for path in await self._checkpoints.changed(since) if path in dirty]
-        if not paths:
-            return CommitResult()
-        if operation := operation_in_progress(self._repository):
-            return CommitResult(message=f"The changes are not committed: {operation} is in progress.")
-        try:
+            dirty = {*look.committed, *look.changed, *look.untracked}
+            paths = [path for path in await self._checkpoints.changed(since) if path in dirty]
+            if not paths:
+                return CommitResult()
+            if operation := operation_in_progress(self._repository):
+                return CommitResult(message=f"The changes are not committed: {operation} is in progress.")
             new = await self._new_repositories(paths)
             left = (
                 f"{some_of(sorted(map(display_path, new)))}: a new nested repository, whose settings git would follow"
