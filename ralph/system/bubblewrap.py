@@ -177,7 +177,7 @@ _PREFIXES = ("pyvenv.cfg", "conda-meta")
 """A file that only the folder of an environment of Python's or conda's has."""
 
 _PARTS = ("bin", "env", "git", "registry")
-"""What is shown of Cargo's folder, in which settings, records of installations and logins lie side by side."""
+"""The part shown of Cargo's folder, in which settings, records of installations and logins lie side by side."""
 
 _CREDENTIALS = (
     *("/credentials*", "/config.toml*", "*/credentials", "*/credentials.toml", "*/auth.json", "*/auth.toml"),
