@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
-from time import time
+from time import monotonic, time
 from typing import Any
 
 import anyio
@@ -21,6 +21,9 @@ from ralph.types.requests import Request
 
 _BEAT = 0.5
 """Seconds between two looks at the inbox."""
+
+_JUST = 0.05
+"""Seconds after a look in which no other is needed before the next iteration."""
 
 
 @dataclass(slots=True, eq=False)
@@ -125,6 +128,7 @@ class Inbox:
         self._clock = clock
         self._set = run.limits_set
         self._last_seq = 0
+        self._looked = monotonic()
         self._added: defaultdict[str, float] = defaultdict(float)
         self._messages: list[Request] = []
         self._asked = anyio.Event()
@@ -138,9 +142,18 @@ class Inbox:
             self._take(request)
         self.limits = _extended(self._base, self._added)
 
+    async def look(self) -> None:
+        """Read the requests that came, unless this was just done; a store that cannot be asked for now is no fault."""
+        if monotonic() - self._looked > _JUST:
+            with suppress(StoreError, RecordError):
+                await self.listen()
+
     async def listen(self) -> None:
         """Read the requests that came since the last time."""
+        looked = monotonic()
         for request in await self._store.requests(self._log.run_id, after=self._last_seq):
+            if request.seq <= self._last_seq:  # two are looking
+                continue
             self._last_seq = request.seq
             match request.kind:
                 case "stop":
@@ -154,6 +167,7 @@ class Inbox:
                     self._take(request)
             if request.kind != "tell":
                 self._asked.set()
+        self._looked = looked
 
     def messages(self, after: int) -> tuple[Request, ...]:
         """Return the messages for the agent with a greater `seq`; earlier ones are forgotten."""

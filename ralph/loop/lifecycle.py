@@ -201,9 +201,10 @@ def next_action(
     return Wait(until, f"circuit open: {cooled.reason}")
 
 
-def action_of(parts: Parts, run: ActiveRun) -> Iterate | Wait | Finish:
-    """Return what an active run does next."""
-    there = os.path.isdir(parts.workspace.path)  # noqa: PTH112 - a Path raises where it may not look
+async def action_of(parts: Parts, run: ActiveRun) -> Iterate | Wait | Finish:
+    """Return what an active run does next, after a look at the requests to it."""
+    await run.inbox.look()
+    there = os.path.isdir(parts.workspace.path)  # noqa: ASYNC240, PTH112 - a Path raises where it may not look
     return next_action(
         run.state,
         parts.clock.now(),
@@ -255,7 +256,7 @@ async def extended_meanwhile(parts: Parts, run: ActiveRun) -> bool:
     except (StoreError, RecordError):
         return False
     state, run.state = run.state, evolve(run.state, decision=None)
-    if isinstance(action_of(parts, run), Finish):
+    if isinstance(await action_of(parts, run), Finish):
         run.state = state
         return False
     return True

@@ -423,7 +423,7 @@ class Runner:
         try:
             await self._report_problems(run)
             while not run.stop.reason and (run.state.ended is None or await extended_meanwhile(self._parts, run)):
-                match action_of(self._parts, run):
+                match await action_of(self._parts, run):
                     case Finish(end=end):
                         run.state = evolve(run.state, decision=end)
                     case Wait() as wait:
