@@ -222,6 +222,8 @@ def test_a_store_and_a_log_in_the_workspace_are_nobodys_work(
 ) -> None:
     idle = Say("I looked around; more to do.\n---RALPH_STATUS---\nEXIT_SIGNAL: false\n---END_RALPH_STATUS---")
     more = ("--verify", "none", "--store", "runs.db", "--commit", "iteration", "--max-iterations", "6")
+    for key in ("user.name", "user.email"):
+        subprocess.run(("git", "config", key, "somebody"), cwd=workspace, check=True)
     with ModelServer(then=idle) as server, (workspace / "night.log").open("w") as log:
         words = (*RALPH, "run", "Create hello.txt", *_to(server, workspace, "plain"), *more)
         ended = subprocess.run(words, env=environment, cwd=workspace, stdout=log, stderr=log, timeout=60, check=False)

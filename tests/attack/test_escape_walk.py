@@ -171,9 +171,11 @@ class Place:
         (self.outside / "kept").mkdir(parents=True)
         (self.outside / "kept" / "secret.md").write_text(f"- [ ] {SECRET}\n")
         self.git("init", "-q", "-b", "main")
+        for key, value in (("user.name", "a"), ("user.email", "a@b.c")):
+            self.git("config", key, value)
         (self.workspace / "readme.md").write_text("A project.\n")
         self.git("add", "-A")
-        self.git("-c", "user.name=a", "-c", "user.email=a@b.c", "commit", "-q", "-m", "start")
+        self.git("commit", "-q", "-m", "start")
         (self.workspace / "evil").write_text(EVIL.replace("SIGNS", f"{self.outside}/sign {self.workspace}/.sign"))
         (self.workspace / "evil").chmod(0o755)
 

@@ -588,6 +588,7 @@ async def test_an_index_that_is_no_file_does_not_hold_ralph_up(kind: str, templa
     assert "index" in refused.message
 
 
+@pytest.mark.alone
 async def test_a_large_index_does_not_hold_up_the_loop(template: Path, tmp_path: Path) -> None:
     repo = copied(template, tmp_path)
     blob = repo.git("rev-parse", "HEAD:a.txt")

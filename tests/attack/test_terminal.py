@@ -238,6 +238,8 @@ def workspace(tmp_path: Path) -> Path:
         "reply.md", f"{TEXT}\n---RALPH_STATUS---\nEXIT_SIGNAL: true\nREASON:{TEXT}\n---END_RALPH_STATUS---"
     )
     repository.commit(TEXT)
+    for key in ("user.name", "user.email"):
+        subprocess.run(("git", "config", key, "somebody"), cwd=repository.path, check=True)
     repository.write(".ralph/plugin.py", PLUGIN)
     return repository.path
 
