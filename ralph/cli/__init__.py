@@ -36,6 +36,11 @@ def main() -> NoReturn:
     except OSError:
         _discard_output()
     sys.stdout, sys.stderr, sys.unraisablehook = before
+    if problem == signal.SIGINT.name:  # Python would end by the signal if it came in an exec of text, as in dataclasses
+        for stream in (sys.stdout, sys.stderr):
+            with suppress(OSError):
+                stream.flush()
+        os._exit(code)
     sys.exit(code)
 
 
@@ -140,6 +145,10 @@ def _reported(arguments: list[str]) -> tuple[int, str]:
         _discard_output()  # the reader, such as `| head`, has read enough
         return 0, ""
     except Exception as error:  # noqa: BLE001 - every fault is reported in one paragraph
+        if (
+            KeyboardInterrupt.__name__ in str(error) and type(error).__name__ == "SchemaError"
+        ):  # pydantic wraps a signal
+            raise KeyboardInterrupt from None
         from ralph.cli.error_messages import report_fault
         from ralph.system.foreign import culprit
 
