@@ -36,17 +36,12 @@ def main() -> NoReturn:
     except OSError:
         _discard_output()
     sys.stdout, sys.stderr, sys.unraisablehook = before
-    if problem == signal.SIGINT.name:  # Python would end by the signal if it came in an exec of text, as in dataclasses
-        for stream in (sys.stdout, sys.stderr):
-            with suppress(OSError):
-                stream.flush()
-        os._exit(code)
     sys.exit(code)
 
 
 def _prepare() -> None:
     """Prepare signals, PATH and the standard streams, which let through nothing but visible text and colours."""
-    _handle_signals(_terminate, signal.SIG_DFL)
+    _handle_signals(_terminate, signal.SIG_DFL, signal.default_int_handler)
     sys.unraisablehook = partial(_raise_again, sys.unraisablehook)
     atexit.register(gc.freeze)  # a process that ends needs no search for garbage, a fifth of a short command's time
     _open_closed_streams()
@@ -85,11 +80,18 @@ def _handle_signals(handler: Any, *instead_of: Any) -> None:
 
 
 class _Terminated(KeyboardInterrupt):
-    """A signal that would have killed the program before its run watches for signals."""
+    """A signal that would have killed the program before its run watches for signals.
+
+    A class of its own for SIGINT, too: Python ends by the signal if a `KeyboardInterrupt` comes in an exec of text.
+    """
+
+    came = 0
+    """The number of the last one."""
 
 
 def _terminate(number: int, _frame: object) -> NoReturn:
     signal.signal(number, signal.SIG_DFL)  # the second one kills
+    _Terminated.came = number
     raise _Terminated(number)
 
 
@@ -101,7 +103,7 @@ def _raise_again(usual: "Callable[[UnraisableHookArgs], object]", ignored: "Unra
     from threading import Timer
 
     number = _number(error)
-    if number != signal.SIGINT:
+    if isinstance(error, _Terminated):
         signal.signal(number, _terminate)
 
     def again() -> None:
@@ -129,7 +131,7 @@ def _reported(arguments: list[str]) -> tuple[int, str]:
     from ralph.errors import RalphError
 
     try:
-        code = _call(arguments)
+        code = _interruptible(arguments)
         sys.stdout.flush()  # a full disk must be reported
         return code, ""
     except RalphError as error:
@@ -145,14 +147,20 @@ def _reported(arguments: list[str]) -> tuple[int, str]:
         _discard_output()  # the reader, such as `| head`, has read enough
         return 0, ""
     except Exception as error:  # noqa: BLE001 - every fault is reported in one paragraph
-        if (
-            KeyboardInterrupt.__name__ in str(error) and type(error).__name__ == "SchemaError"
-        ):  # pydantic wraps a signal
-            raise KeyboardInterrupt from None
         from ralph.cli.error_messages import report_fault
         from ralph.system.foreign import culprit
 
         return report_fault(error), f"a fault in {culprit(error) or 'Ralph itself'}: {type(error).__name__}"
+
+
+def _interruptible(arguments: list[str]) -> int:
+    """Call the command; a signal ends it whatever became of its exception: pydantic turns it into an error of its own."""
+    try:
+        return _call(arguments)
+    except Exception:
+        if _Terminated.came:
+            raise _Terminated(_Terminated.came) from None
+        raise
 
 
 def _call(arguments: list[str]) -> int:
@@ -186,6 +194,8 @@ def _run(command: "Coroutine[Any, Any, int | None]") -> int | None:
     async def whole() -> int | None:
         return await command
 
+    if signal.getsignal(signal.SIGINT) is _terminate:  # asyncio replaces Python's own handler only
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     return anyio.run(whole)
 
 

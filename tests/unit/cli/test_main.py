@@ -2,6 +2,7 @@
 
 import errno
 import re
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -189,7 +190,6 @@ def test_an_interrupt_ends_with_130(ralph: Callable[..., Any], monkeypatch: pyte
         raise KeyboardInterrupt
 
     monkeypatch.setattr(runs_command, "_runs", interrupted)
-    monkeypatch.setattr("os._exit", sys.exit)  # it leaves at once, with these tests
     ended = ralph("runs")
     assert (ended.code, ended.err) == (130, "")
 
@@ -215,3 +215,27 @@ ralph.cli.main()
 def test_a_signal_that_came_where_python_ignores_it_is_not_lost() -> None:
     ended = subprocess.run([sys.executable, "-c", _IGNORED], capture_output=True, timeout=20, check=False)
     assert (ended.returncode, ended.stderr) == (130, b"")
+
+
+_TURNED = """
+import os, sys, time
+import ralph.cli
+
+def work(_):
+    try:
+        exec("os.kill(os.getpid(), int(sys.argv[1])); time.sleep(20)")
+    except BaseException as error:
+        raise (ValueError(f"building a model: {error!r}") if sys.argv[2] == "wrapped" else error) from None
+
+ralph.cli._call = work
+ralph.cli.main()
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize("how", ["as it came", "wrapped"])
+def test_a_signal_ends_the_program_whatever_a_library_makes_of_its_exception(number: int, how: str) -> None:
+    """Such as pydantic, which puts it into an error of its own, or Python, which ends by the signal after an exec."""
+    command = [sys.executable, "-c", _TURNED, str(number), how]
+    ended = subprocess.run(command, capture_output=True, timeout=20, check=False)
+    assert (ended.returncode, ended.stderr) == (128 + number, b"")
