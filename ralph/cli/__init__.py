@@ -154,7 +154,7 @@ def _reported(arguments: list[str]) -> tuple[int, str]:
 
 
 def _interruptible(arguments: list[str]) -> int:
-    """Call the command; a signal ends it whatever became of its exception: pydantic turns it into an error of its own."""
+    """Call the command; a signal ends it even if a library, such as pydantic, wraps its exception."""
     try:
         return _call(arguments)
     except Exception:

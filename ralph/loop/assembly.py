@@ -32,7 +32,7 @@ from ralph.verifiers import CommandVerifier, Subject, Verifier, parse_command
 from ralph.verifiers.base import VerifierContext
 from ralph.verifiers.check_files import Checks
 from ralph.verifiers.review import ReviewVerifier
-from ralph.workspace import Workspace, git_folders, open_workspace
+from ralph.workspace import Workspace, git_folders, open_workspace, users_git
 from ralph.workspace.base import NoWorkspace
 from ralph.workspace.scan import ScanProgress
 
@@ -153,6 +153,7 @@ def confinement_for(settings: Settings, workspace: Path) -> Confinement:
         sandbox=settings.sandbox,
         workspace=workspace,
         folders=git_folders(workspace) if settings.sandbox.used else (),
+        git=users_git(workspace) if settings.sandbox.used else "",
     )
 
 

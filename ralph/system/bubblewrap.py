@@ -101,6 +101,14 @@ def hidden() -> list[str]:
     return options + [part for place in kernel for part in ("--ro-bind", place, place)]
 
 
+def git_settings(number: int) -> Iterator[str]:
+    """Yield the options that make a file that is open the settings of git in the sandbox's own home folder."""
+    place = str(Path.home().resolve() / ".gitconfig")
+    yield from ("--file", str(number), place)
+    if "GIT_CONFIG_GLOBAL" in os.environ:
+        yield from ("--setenv", "GIT_CONFIG_GLOBAL", place)
+
+
 def _hidden_places() -> list[Path]:
     """Return the folders that are replaced by empty ones, the outer before the inner."""
     places = {Path(place) for place in (*home_folders(), tempfile.gettempdir(), "/tmp", "/var/tmp", "/run")}  # noqa: S108

@@ -29,8 +29,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-FILTER, HOSTS = 200, 201
-"""The numbers of the files that bubblewrap reads: the seccomp filter, and the sandbox's /etc/hosts."""
+FILTER, HOSTS, GIT = 200, 201, 202
+"""The numbers of the files that bubblewrap reads: the seccomp filter, and the sandbox's /etc/hosts and git settings."""
 
 FAILED = 125
 """The exit status if the plan cannot be kept."""
@@ -82,7 +82,7 @@ def main(plan: dict[str, Any], argv: Sequence[str]) -> None:
         hand_over([(_listener(inner, port), outer, to) for inner, port, outer, to in ways or ()])
     seen = _views(**views) if views else {}
     _set_limits({name: value for name, value in limits.items() if name not in kept}, alone=alone)
-    for number, name in ((FILTER, "filter" if seen else "strict"), (HOSTS, "hosts")):
+    for number, name in ((FILTER, "filter" if seen else "strict"), (HOSTS, "hosts"), (GIT, "git")):
         if name in plan:
             _give(number, b64decode(plan[name]))
     options = argv.index("--") if "views" in plan else 0

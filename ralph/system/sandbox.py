@@ -194,12 +194,14 @@ class Confinement:
         workspace: the folder that they work in, the only one that a sandbox lets them write; None for the folder that
             a program is started in.
         folders: what belongs to the workspace and lies elsewhere, such as git's own folder for a worktree.
+        git: the text of git's settings in the home folder of a sandbox, where the user's own are hidden.
     """
 
     variables: Variables = field(default_factory=Variables)
     sandbox: Sandbox = field(default_factory=Sandbox)
     workspace: Path | None = None
     folders: tuple[Path, ...] = ()
+    git: str = ""
 
     @property
     def asks(self) -> bool:
@@ -222,7 +224,7 @@ class Confinement:
         if not box.used:
             return _launched(plan, argv) if plan and find_program(argv[0]) else list(argv)
         from ralph.system import bubblewrap
-        from ralph.system.launch import HOSTS
+        from ralph.system.launch import GIT, HOSTS
         from ralph.system.seccomp import seccomp_filter
 
         plan["filter"] = b64encode(seccomp_filter()).decode()
@@ -233,6 +235,8 @@ class Confinement:
             plan["ways"] = ways
         if names:
             plan["hosts"] = b64encode(names.encode()).decode()
+        if self.git:
+            plan["git"] = b64encode(self.git.encode("utf-8", "surrogateescape")).decode()
         connected = ways or box.network == "all" or (agent and box.network == "agent")
         read_only, writable = needs.get("read_only", False), [*box.writable, *needs.get("writable", ())]
         place = "--ro-bind" if read_only else "--bind"
@@ -253,6 +257,7 @@ class Confinement:
                 *(find_program(bubblewrap.BWRAP) or bubblewrap.BWRAP, *bubblewrap.APART),
                 *(() if connected else ("--unshare-net",)),
                 *bubblewrap.hidden(),
+                *(bubblewrap.git_settings(GIT) if self.git else ()),
                 *(("--ro-bind-data", str(HOSTS), os.path.realpath("/etc/hosts")) if names else ()),
                 *bubblewrap.bound("--ro-bind-try", shown, seen),
                 *bubblewrap.bound("--ro-bind-try", box.readable),

@@ -12,10 +12,10 @@ from ralph.system.patterns import relative_patterns
 from ralph.workspace.base import PlainWorkspace, Snapshot, Workspace
 from ralph.workspace.gate import GitError, read_settings, require_git
 from ralph.workspace.git import GitWorkspace
-from ralph.workspace.git_settings import listed
+from ralph.workspace.git_settings import harmless_text, listed, users_settings
 from ralph.workspace.repository import Repository, find_repository
 
-__all__ = ["GitWorkspace", "PlainWorkspace", "Snapshot", "Workspace", "git_folders", "open_workspace"]
+__all__ = ["GitWorkspace", "PlainWorkspace", "Snapshot", "Workspace", "git_folders", "open_workspace", "users_git"]
 
 
 def open_workspace(
@@ -101,6 +101,13 @@ def git_folders(path: Path) -> tuple[Path, ...]:
             "`commondir` in that folder.",
         )
     return outside
+
+
+def users_git(path: Path) -> str:
+    """Return the text of the settings of the user's git that start no program, for a sandbox, which hides all."""
+    found = find_repository(path)
+    own = (found[0].git_dir, found[0].common) if found else (path / ".git", path / ".git")
+    return harmless_text(users_settings(*own))
 
 
 def _belongs(repository: Repository) -> bool:

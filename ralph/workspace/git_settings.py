@@ -164,6 +164,11 @@ def kept(settings: Iterable[_Setting], keys: Collection[str] = ()) -> dict[str, 
     return {key: value for key, value in settings if key in (keys or _READ) and "\n" not in value}
 
 
+def harmless_text(settings: Mapping[str, str]) -> str:
+    """Return the text of a settings file with those of the settings that name no program, file or address."""
+    return settings_text((key, value) for key, value in settings.items() if key in _KEPT)
+
+
 def is_on(settings: Mapping[str, str], key: str, *, default: str = "false") -> bool:
     """Return whether a setting is on; one that is neither on nor off counts as on."""
     return settings.get(key, default).lower() not in {"false", "no", "off", "0", ""}

@@ -33,7 +33,7 @@ from ralph.workspace.gate import GitError
 from ralph.workspace.worktree import make_worktree
 from ralph_github.observer import branch_of
 
-pytestmark = pytest.mark.attack
+pytestmark = [pytest.mark.attack, pytest.mark.usefixtures("person")]
 
 WORKING = "I wrote a part.\n\n---RALPH_STATUS---\nEXIT_SIGNAL: false\nSTATUS: IN_PROGRESS\n---END_RALPH_STATUS---\n"
 DONE = "All is done.\n\n---RALPH_STATUS---\nEXIT_SIGNAL: true\nSTATUS: COMPLETE\n---END_RALPH_STATUS---\n"
@@ -261,15 +261,6 @@ ENVIRONMENT = {
     "GIT_EXTERNAL_DIFF": {"GIT_EXTERNAL_DIFF": "@", "GIT_SSH_COMMAND": "@", "GIT_EDITOR": "@", "GIT_ASKPASS": "@"},
     "a git in the workspace": {"PATH": ".:"},
 }
-
-
-@pytest.fixture(autouse=True)
-def person(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    for name in ("AUTHOR", "COMMITTER"):
-        monkeypatch.setenv(f"GIT_{name}_NAME", "A Person")
-        monkeypatch.setenv(f"GIT_{name}_EMAIL", "person@localhost")
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "users-state"))
-    monkeypatch.setenv("GIT_CONFIG_GLOBAL", os.devnull)
 
 
 @pytest.fixture(scope="module")

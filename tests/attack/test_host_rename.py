@@ -3,7 +3,6 @@
 The kernel takes a mount away when its place is renamed over outside. So this says what holds then, and what does not.
 """
 
-import os
 import subprocess
 import time
 from pathlib import Path
@@ -17,7 +16,7 @@ from ralph.testing import Repository
 from ralph.workspace import open_workspace
 from ralph.workspace.worktree import make_worktree
 
-pytestmark = pytest.mark.attack
+pytestmark = [pytest.mark.attack, pytest.mark.usefixtures("person")]
 
 AGENT = """
 touch ready
@@ -35,11 +34,7 @@ exit 0
 
 
 @pytest.fixture(autouse=True)
-def person(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    for name in ("AUTHOR", "COMMITTER"):
-        monkeypatch.setenv(f"GIT_{name}_NAME", "A Person")
-        monkeypatch.setenv(f"GIT_{name}_EMAIL", "person@localhost")
-    monkeypatch.setenv("GIT_CONFIG_GLOBAL", os.devnull)
+def bwrap(tmp_path: Path) -> None:
     try:
         anyio.run(Confinement(sandbox=Sandbox(kind="bwrap"), workspace=tmp_path).require)
     except UsageError as error:

@@ -3,7 +3,6 @@
 Each is entered with plain git first: one that runs nothing before Ralph looks at it proves nothing.
 """
 
-import os
 import shutil
 import subprocess
 from pathlib import Path
@@ -19,7 +18,7 @@ from ralph.testing import Repository, ScriptedExecutor
 from ralph.types.output import Output
 from ralph.workspace import Workspace, open_workspace
 
-pytestmark = pytest.mark.attack
+pytestmark = [pytest.mark.attack, pytest.mark.usefixtures("person")]
 
 BEGIN = "git init -q nested && git -C nested commit -q --allow-empty -m i && "
 LINK = "git add -f nested 2>/dev/null && "
@@ -95,15 +94,6 @@ def shell(folder: Path, command: str) -> None:
 def users_git(folder: Path) -> None:
     for words in (("status",), ("diff",), ("add", "-A"), ("status", "--porcelain"), ("stash", "list")):
         subprocess.run(["git", *words], cwd=folder, check=False, capture_output=True, timeout=30)
-
-
-@pytest.fixture(autouse=True)
-def person(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    for name in ("AUTHOR", "COMMITTER"):
-        monkeypatch.setenv(f"GIT_{name}_NAME", "A Person")
-        monkeypatch.setenv(f"GIT_{name}_EMAIL", "person@localhost")
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "users-state"))
-    monkeypatch.setenv("GIT_CONFIG_GLOBAL", os.devnull)
 
 
 @pytest.fixture(scope="module")

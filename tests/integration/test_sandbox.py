@@ -14,7 +14,9 @@ from ralph.executors.copilot.base import CopilotExecutor
 from ralph.executors.copilot.cli import CopilotCLIExecutor
 from ralph.executors.copilot.sdk import CopilotSDKExecutor
 from ralph.executors.permissions import PermissionPolicy
+from ralph.loop.assembly import confinement_for
 from ralph.prompt import Prompt
+from ralph.settings import Settings
 from ralph.system.process import run
 from ralph.system.sandbox import Confinement, Sandbox, Variables
 from ralph.testing import ModelServer, Say, Shell
@@ -55,6 +57,28 @@ async def shell(workspace: Path, text: str, network: str = "all", **more: object
 
 @pytest.mark.usefixtures("bwrap")
 class TestWhatAProgramCan:
+    @pytest.mark.parametrize("repository", [True, False])
+    async def test_its_git_has_the_users_name_and_none_of_the_users_programs(
+        self, workspace: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, repository: bool
+    ):
+        (tmp_path / ".gitconfig").write_text(
+            "[user]\nname = Ann 'the' Other\nemail = ann@localhost\n[core]\nautocrlf = input\npager = touch pager\n"
+            "hooksPath = /hooks\n[alias]\nst = !touch alias\n[credential]\nhelper = store\n"
+        )
+        monkeypatch.setenv("HOME", str(tmp_path))
+        if repository:
+            await run(["git", "init", "-q"], cwd=workspace, timeout=20)
+        box = confinement_for(Settings(sandbox=Sandbox(kind="bwrap")), workspace)
+        work = "test -d .git || git init -q; echo a > a; git add a; git commit -qm x; git log -1 --format=%an,%ae"
+        work += "; git config --global -l"
+        done = await run(box.command(["/bin/sh", "-c", work], cwd=workspace), cwd=workspace, timeout=20)
+        assert done.stdout.splitlines() == [
+            "Ann 'the' Other,ann@localhost",
+            "user.name=Ann 'the' Other",
+            "user.email=ann@localhost",
+            "core.autocrlf=input",
+        ], done.stderr
+
     async def test_it_writes_in_the_workspace_alone(self, workspace: Path, tmp_path: Path):
         outside = tmp_path / "outside"
         said = await shell(
