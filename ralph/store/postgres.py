@@ -35,7 +35,11 @@ _REACHED = {
     "tcp_user_timeout": "10000",
     "application_name": "ralph",
 }
-"""Connection settings that detect a vanished server, unless the URL sets them."""
+"""Connection settings that detect a vanished server, unless the URL or the environment sets them."""
+
+_VARIABLES = {"connect_timeout": "PGCONNECT_TIMEOUT", "application_name": "PGAPPNAME"}
+_MOST_PATIENT = 60
+"""The most seconds for a connection that the environment gives, which is meant for other programs, too."""
 
 _POLL = 0.05
 
@@ -89,11 +93,13 @@ class PostgresDatabase(Database):
                 f"The store's URL has {hidden[0]}=… in it, where Ralph cannot tell that it is a secret.",
                 "Put it into ~/.pgpass or PGPASSWORD, or before the @: postgresql://USER:PASSWORD@HOST/DATABASE.",
             )
-        seconds = parsed.query.get("connect_timeout", "0")
+        given = parsed.query.get("connect_timeout")
+        seconds = given or os.environ.get("PGCONNECT_TIMEOUT") or "0"
         if not isinstance(seconds, str) or not seconds.isdecimal():
+            place = "connect_timeout" if given else "PGCONNECT_TIMEOUT"
             raise UsageError(
-                f"connect_timeout={seconds} in the store's URL is not a whole number of seconds.",
-                "Write ?connect_timeout=10, or leave it out.",
+                f"{place}={seconds} is not a whole number of seconds.",
+                "Write ?connect_timeout=10 in the store's URL, or leave it out.",
             )
         schema = parsed.query.get("schema", SCHEMA)
         if not isinstance(schema, str) or not _NAME.fullmatch(schema):
@@ -112,7 +118,10 @@ class PostgresDatabase(Database):
 
     @property
     def _reached_by(self) -> dict[str, str]:
-        return {key: value for key, value in _REACHED.items() if key not in self.url.query}
+        users = {key: given for key, name in _VARIABLES.items() if (given := os.environ.get(name))}
+        if seconds := users.get("connect_timeout"):
+            users["connect_timeout"] = str(min(int(seconds) or _MOST_PATIENT, _MOST_PATIENT))
+        return {key: value for key, value in (_REACHED | users).items() if key not in self.url.query}
 
     @property
     def connects_within(self) -> float:

@@ -359,6 +359,25 @@ async def test_the_time_that_the_url_gives_a_connection_counts(wire, monkeypatch
     assert store._database.connects_within == 18
 
 
+@pytest.mark.parametrize(
+    ("seconds", "url", "within"),
+    [("2", "", 2), ("9", "", 9), ("3600", "", 60), ("0", "", 60), ("", "", 3), ("9", "?connect_timeout=5", 5)],
+)
+def test_the_environment_of_the_user_counts_for_connections_within_bounds(monkeypatch, seconds, url, within):
+    monkeypatch.setenv("PGCONNECT_TIMEOUT", seconds)
+    monkeypatch.setenv("PGAPPNAME", "mine")
+    store = open_store(f"postgresql://u@/d{url}")
+    assert isinstance(store, SqlStore)
+    assert store._database.connects_within == within
+    assert store._database._reached_by["application_name"] == "mine"
+
+
+def test_a_time_in_the_environment_that_is_no_number_is_named(monkeypatch):
+    monkeypatch.setenv("PGCONNECT_TIMEOUT", "soon")
+    with pytest.raises(UsageError, match="PGCONNECT_TIMEOUT=soon is not a whole number"):
+        open_store("postgresql://u@/d")
+
+
 async def test_in_a_hurry_a_silent_server_is_given_up_at_once(wire):
     began = time.monotonic()
     async with open_store(wire.url) as store, anyio.create_task_group() as tasks:
