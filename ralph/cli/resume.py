@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ralph.cli.lookup import find_run, opened_store, owner_text, require_meant, run_state
-from ralph.cli.options import AnyFolder, Folder, NoPlugins, RunId, Yes
+from ralph.cli.options import AnyFolder, Folder, NoPlugins, RunId, Trust, Yes
 from ralph.cli.output import print_paragraph
 from ralph.cli.run import display_for, exit_code, look_up, run_shown
 from ralph.cli.settings import ask_at_terminal, stored_settings, with_settings
@@ -33,6 +33,7 @@ def resume(
     directory: Folder = Path(),
     from_checkpoint: FromCheckpoint = False,
     flags: dict[str, Any],
+    trust: Trust = False,
     no_plugins: NoPlugins = False,
     yes: Yes = False,
 ) -> int:
@@ -54,7 +55,7 @@ def resume(
         return _continue_paused(record, folder, flags)
     _require_resumable(record)
     require_meant("let an agent work", [record], folder, yes=yes)
-    return _continue(record, folder, flags, from_checkpoint=from_checkpoint, no_plugins=no_plugins)
+    return _continue(record, folder, flags, from_checkpoint=from_checkpoint, trust=trust, no_plugins=no_plugins)
 
 
 async def _find(name: str, folder: Path, store: str | None, *, any_folder: bool) -> "RunRecord":
@@ -140,15 +141,21 @@ def _show_completed(run: "RunRecord", folder: Path, flags: Mapping[str, object])
 
 
 def _continue(
-    run: "RunRecord", here: Path, flags: Mapping[str, object], *, from_checkpoint: bool, no_plugins: bool
+    run: "RunRecord",
+    here: Path,
+    flags: Mapping[str, object],
+    *,
+    from_checkpoint: bool,
+    trust: bool,
+    no_plugins: bool,
 ) -> int:
     from ralph.plugins.loading import load_plugins
     from ralph.settings import FLAGS, workspace_folder
 
     folder = workspace_folder(Path(run.workspace or ""))
-    found = _settings(run, here, flags)
+    found = _settings(run, here, flags, trust=trust)
     settings = found.settings
-    plugins = load_plugins(found, Path(run.origin or folder), off=no_plugins, ask=ask_at_terminal)
+    plugins = load_plugins(found, Path(run.origin or folder), off=no_plugins, trust=trust, ask=ask_at_terminal)
     shown = display_for(settings, plugins, look_up=look_up(settings.store))
     given = [FLAGS[flag].key for flag, value in flags.items() if value]
     anew = [key.removeprefix("limits.") for key in given if key.startswith("limits.")]
@@ -172,7 +179,7 @@ def _of_now(flags: Mapping[str, object]) -> dict[str, object]:
     return {name: flags.get(name) for name in ("--store", "--display")}
 
 
-def _settings(run: "RunRecord", here: Path, flags: Mapping[str, object]) -> "SettingsFound":
+def _settings(run: "RunRecord", here: Path, flags: Mapping[str, object], *, trust: bool = False) -> "SettingsFound":
     """Return the settings that the run was started with, changed by the flags.
 
     Secrets are not stored with the run: they come from the settings in force. Store and display are those of this call.
@@ -180,7 +187,8 @@ def _settings(run: "RunRecord", here: Path, flags: Mapping[str, object]) -> "Set
     from ralph.settings import Source, read_settings, with_flags
 
     now = read_settings(here, _of_now(flags), own="trusted").settings
-    there = read_settings(Path(run.workspace or here), own="trusted").settings
+    origin = Path(run.origin or run.workspace or here)
+    there = read_settings(origin, trust=trust, own="required" if trust else "trusted").settings
     executor = there.executor
     secret = {"headers": executor.headers, **({"api_key": executor.api_key} if executor.api_key else {})}
     present = Source("the settings in force", {"executor": secret, "store": now.store, "display": now.display})

@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ralph.cli.options import Folder, NoPlugins
+from ralph.cli.options import Folder, NoPlugins, Trust
 from ralph.cli.settings import ask_at_terminal, with_settings
 from ralph.errors import UsageError
-from ralph.system.declarations import OTHER, WORK
+from ralph.system.declarations import WORK
 from ralph.types import evolve
 
 if TYPE_CHECKING:
@@ -46,10 +46,6 @@ TaskSource = Annotated[
 InWorktree = Annotated[
     bool,
     typer.Option("--worktree", rich_help_panel=WORK, help="Work in a new worktree, on a branch ralph/RUN."),
-]
-Trust = Annotated[
-    bool,
-    typer.Option("--trust", rich_help_panel=OTHER, help="Consent to the workspace's own settings."),
 ]
 Force = Annotated[
     bool,

@@ -271,6 +271,20 @@ class TestLocalFile:
         assert (local["loaded"], local["adds"]) == (False, {})
         assert "It needs your consent" in local["problems"][0]
 
+    def test_a_resumed_run_takes_it_and_its_settings_along_with_consent(
+        self, ralph: Callable[..., Any], workspace: Path, install: Install
+    ) -> None:
+        install("echo", ECHO.replace("EXIT_SIGNAL: true", "EXIT_SIGNAL: false"))
+        words = ("--max-iterations", "1", "--display", "plain")
+        assert ralph("run", "Greet.", "--executor", "echo", "--verify", "none", *words).code == 5
+        path = write_local(workspace)
+        (workspace / "ralph.toml").write_text('[plugins.echo]\ngreeting = "Hi."\n')
+        for number, trust in enumerate(((), ("--trust",), ()), start=2):
+            ended = ralph("resume", "--max-iterations", str(number), "--display", "plain", *trust)
+            assert ended.code == 5
+            assert (f"'local' ({path}): It needs your consent" in " ".join(ended.out.split())) is (number == 2)
+            assert (workspace / "greeting.txt").read_text() == ("Hello." if number == 2 else "Hi.")
+
     def test_a_setting_names_another_one(
         self, ralph: Callable[..., Any], workspace: Path, install: Install, monkeypatch: pytest.MonkeyPatch
     ) -> None:

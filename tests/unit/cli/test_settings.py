@@ -155,7 +155,7 @@ def test_every_option_of_run_is_a_setting_or_says_what_to_run() -> None:
 
 def test_resume_takes_the_settings_that_a_run_may_change() -> None:
     changeable = {flag for flag, each in FLAGS.items() if each.flag and each.flag.resume}
-    others = {"--any", "--directory", "--from-checkpoint", "--no-plugins", "--yes", "--help"}
+    others = {"--any", "--directory", "--from-checkpoint", "--no-plugins", "--trust", "--yes", "--help"}
     assert _options("resume").keys() == changeable | others
     assert {each for each in FLAGS if FLAGS[each].key.startswith("limits.")} < changeable
 
