@@ -52,6 +52,8 @@ _Between = dict[str, tuple[str, str]]
 _COUNT = re.compile(r"\AModified \d+ files?\b")
 """The count in the summary of one iteration; a commit may have more files."""
 
+_NEW_REPOSITORY = "a new nested repository, whose settings git would follow"
+_FILTERED = "only --commit-hooks runs the filter that git has for them"
 _REMEDY = "Fix that, then commit it yourself: the files are as the run left them."
 
 
@@ -293,26 +295,27 @@ class GitWorkspace(PlainWorkspace):
                 return CommitResult()
             if operation := operation_in_progress(self._repository):
                 return CommitResult(message=f"The changes are not committed: {operation} is in progress.")
-            new = await self._new_repositories(paths)
-            left = (
-                f"{some_of(sorted(map(display_path, new)))}: a new nested repository, whose settings git would follow"
-            )
-            if len(new) == len(paths):
-                return CommitResult(message=f"Not committed is {left}.")
-            made = await self._commit([path for path in paths if path not in new], message)
-            return made._replace(message=f"{made.message} (without {left})") if new else made
+            left = {_NEW_REPOSITORY: await self._new_repositories(paths)}
+            if not self._hooks:
+                left[_FILTERED] = await self._repository.filtered(_existing(self._repository.top, paths))
+            out = frozenset(chain.from_iterable(left.values()))
+            named = "; ".join(f"{some_of([*map(display_path, each)])}: {why}" for why, each in left.items() if each)
+            if len(out) == len(paths):
+                return CommitResult(message=f"Not committed: {named}.")
+            made = await self._commit([path for path in paths if path not in out], message)
+            return made._replace(message=f"{made.message} (without {named})") if named else made
         except (GitError, OSError) as error:
             return CommitResult(message=f"The changes are not committed: {error}. {_REMEDY}")
 
-    async def _new_repositories(self, paths: Iterable[bytes]) -> set[bytes]:
+    async def _new_repositories(self, paths: Iterable[bytes]) -> list[bytes]:
         """Return those of the paths that are repositories but no submodules of the last commit."""
-        found = {path for path in paths if _is_repository(self._repository.top / os.fsdecode(path))}
+        found = [path for path in paths if _is_repository(self._repository.top / os.fsdecode(path))]
         if not found:
             return found
         names = [os.fsdecode(path.rstrip(b"/")) for path in found]
         lines = await self._repository.git("ls-tree", "--full-tree", "HEAD", "--", *names, none=ANY)
         known = {unquote_path(line.partition("\t")[2]) for line in lines if line.startswith("160000 ")}
-        return {path for path in found if path.rstrip(b"/") not in known}
+        return [path for path in found if path.rstrip(b"/") not in known]
 
     async def _commit(self, paths: Sequence[bytes], message: str) -> CommitResult:
         listed, note, problem = b"".join(path + b"\0" for path in paths), "", ""
@@ -320,7 +323,6 @@ class GitWorkspace(PlainWorkspace):
         if self._hooks:
             commit, note, problem = await self._branch.commit_with_hooks(listed, message, self.path)
         else:
-            await self._repository.require_no_filter(paths)
             if (commit := await self._branch.commit(listed, message)) is None:
                 return CommitResult()
             if not self._committed and (left := self._repository.left_out("commit")):
@@ -414,6 +416,10 @@ def _gits_own(path: Path, repository: Repository) -> list[Path]:
     others = islice((repository.common / "worktrees").glob("*/HEAD"), _SUBMODULES)
     settings = [head.with_name("config.worktree") for head in others]
     return [path / ".git", *dict.fromkeys((*(folder / name for folder in folders for name in names), *settings))]
+
+
+def _existing(top: Path, paths: Iterable[bytes]) -> list[bytes]:
+    return [path for path in paths if os.path.lexists(top / os.fsdecode(path))]
 
 
 def _is_repository(folder: Path) -> bool:

@@ -3,7 +3,7 @@
 import os
 import re
 import stat
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
@@ -327,14 +327,19 @@ class Repository:
         parts = [f"the hook{'s' if hooks[1:] else ''} {', '.join(hooks)}"] if hooks else []
         return " and ".join([*parts, "signing"] if is_on(self.settings, "commit.gpgsign") else parts)
 
-    async def require_no_filter(self, paths: Iterable[bytes]) -> None:
-        """Raise `GitError`, with some names, for paths that the attributes send through a filter, such as git-lfs."""
+    async def filtered(self, paths: Sequence[bytes]) -> list[bytes]:
+        """Return those paths that the attributes send through a filter, such as git-lfs. Raises `GitError`."""
         lines = await self.git("check-attr", "--stdin", "-z", "filter", stdin=b"".join(path + b"\0" for path in paths))
-        fields = "\n".join(lines).split("\0")
-        named = zip(fields[::3], fields[2::3], strict=False)
-        found = [path for path, value in named if value not in {"unspecified", "unset"}]
-        if found:
-            raise GitError(f"only --commit-hooks runs the filter that git has for {some_of(found)}")
+        values = "\n".join(lines).split("\0")[2::3]
+        if len(values) != len(paths):
+            raise GitError("git check-attr left out some files")
+        return [path for path, value in zip(paths, values, strict=True) if value not in {"unspecified", "unset"}]
+
+    async def require_no_filter(self, paths: Iterable[bytes]) -> None:
+        """Raise `GitError` with some names if any of the paths needs a filter."""
+        if found := await self.filtered([*paths]):
+            names = some_of([*map(display_path, found)])
+            raise GitError(f"only --commit-hooks runs the filter that git has for {names}")
 
 
 _IDENTITY = ("GIT_AUTHOR_", "GIT_COMMITTER_")

@@ -199,9 +199,21 @@ async def test_what_needs_a_filter_is_not_committed_without_it(repo: Repository,
     since = await held(workspace)
     repo.write(".gitattributes", "*.bin filter=lfs\n")
     repo.write("large.bin", "the content, which only the filter may store\n")
+    (repo.path / os.fsdecode(b"m\xf6re.bin")).write_bytes(b"more of it\n")
+    repo.write("a.txt", "2\n")
     made = await workspace.commit(since, "x")
-    assert made.commit is None
-    assert "only --commit-hooks runs the filter that git has for large.bin" in made.message
+    assert made.commit
+    left = "large.bin, m\\xf6re.bin: only --commit-hooks runs the filter that git has for them"
+    assert made.message.endswith(f"(without {left})")
+    assert repo.git("show", "--name-only", "--format=", "HEAD").split() == [".gitattributes", "a.txt"]
+    assert repo.git("status", "--short").split() == ["??", "large.bin", "??", '"m\\366re.bin"']
+    again = await workspace.commit(since, "x")
+    assert (again.commit, again.message) == (None, f"Not committed: {left}.")
+    repo.git("add", "-A")
+    repo.git("commit", "-q", "-m", "by git itself")
+    since = await held(workspace)
+    (repo.path / "large.bin").unlink()
+    assert (await workspace.commit(since, "x")).commit, "what is removed needs no filter"
 
 
 @pytest.mark.parametrize("named", ["", "~/others", "the repository's"])
@@ -228,7 +240,8 @@ async def test_the_users_own_attributes_hold_below_those_of_the_repository(
     assert repo.git("diff", "--numstat", "HEAD^", "x.bat") == "1\t0\tx.bat"
     repo.write("n.ipynb", "only the filter may store it\n")
     made = await workspace.commit(since, "x")
-    assert "only --commit-hooks runs the filter that git has for n.ipynb" in made.message
+    assert "only --commit-hooks runs the filter that git has for them" in made.message
+    assert (made.commit is None, "n.ipynb" in made.message) == (True, True)
     repo.git("add", "n.ipynb")
     repo.git("commit", "-q", "-m", "by git itself")
     with pytest.raises(WorkspaceError, match=r"n\.ipynb"):
