@@ -39,3 +39,8 @@ if TYPE_CHECKING:
     from ralph.analysis.stuck import detect_stuck_loop as detect_stuck_loop
 
 __getattr__, __dir__ = lazy_exports(__name__)
+
+WINDOW = 5
+"""Iterations that are searched for repetition, by default."""
+REPEATS = 3
+"""How often something must repeat in them, by default."""

@@ -9,8 +9,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any, cast, get_args
 
+from ralph.analysis import REPEATS, WINDOW
 from ralph.analysis.detectors import DETECTORS, OF_CLAIMS, Detector
-from ralph.analysis.lexicon import Keyword
+from ralph.analysis.lexicon import LEXICONS, Keyword
 from ralph.analysis.metrics import (
     CompletionScore,
     completion_score,
@@ -42,7 +43,7 @@ from ralph.analysis.result import (
     collect_evidence,
 )
 from ralph.analysis.state import classify_state, completion_signal, find_standstill, indicator_points
-from ralph.analysis.stuck import REPEATS, WINDOW, find_repetition, find_stuck
+from ralph.analysis.stuck import find_repetition, find_stuck
 from ralph.analysis.summary import summarize_work
 from ralph.analysis.text import read
 from ralph.analysis.vocabulary import Scope, vocabulary
@@ -52,8 +53,6 @@ from ralph.system.text import storable
 from ralph.types import evolve
 from ralph.types.output import Output
 from ralph.types.plan import TaskPlan, parse_plan
-
-LANGUAGES = ("en", "zh", "es", "de")
 
 SIGNALS_KEPT = 500
 """Signals of one detector that are kept of one reply; the others are ignored."""
@@ -82,7 +81,7 @@ class ResponseAnalyzer:
     def __init__(
         self,
         keywords: Sequence[Keyword] = (),
-        languages: Sequence[str] = LANGUAGES,
+        languages: Sequence[str] = tuple(LEXICONS),
         *,
         detectors: Sequence[Detector] = (),
         window: int = WINDOW,

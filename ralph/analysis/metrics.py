@@ -111,6 +111,13 @@ STAGNATION = 3
 """Percent of progress below which a loop stagnates."""
 CATASTROPHIC_ERRORS = 5
 
+_LADDER: dict[Level, tuple[int, int, int]] = {
+    "minimum": (0, -1, CATASTROPHIC_ERRORS),
+    "good": (STAGNATION, 50, 3),
+    "excellent": (10, 80, 1),
+}
+"""The guide's ladder: progress and certainty are above the first two numbers of a step, errors below the last."""
+
 _SPECIFIC = pattern(
     r"[.`0-9(](?:(?<=[\w-]\.)[a-z]{1,5}\b(?:\.[\w-]+)?|(?<=`)[^`\n]{1,80}`|(?<=\b[0-9])\d{0,8}\b|(?<=\w\()\))"
 )
@@ -129,14 +136,32 @@ def expectation_level(
         progress: in percent; ignored if unknown, as in a first iteration.
         fatal: an error was found that ends the work.
     """
-    catastrophic = fatal or errors >= CATASTROPHIC_ERRORS
-    if catastrophic or not length or (progress is not None and progress <= 0):
-        return "below_minimum"
-    if errors == 0 and confidence > 80 and (progress is None or progress > 10):
-        return "excellent"
-    if errors < 3 and confidence > 50 and (progress is None or progress > STAGNATION):
-        return "good"
-    return "minimum"
+    reached: Level = "below_minimum"
+    for level, (least, sure, errors_below) in _LADDER.items():
+        moved = progress is None or progress > least
+        if fatal or not length or not moved or confidence <= sure or errors >= errors_below:
+            break
+        reached = level
+    return reached
+
+
+def ladder_text(metrics: Metrics) -> str:
+    """Return the step of the guide's ladder that a reply reached, and in words what the next step needs."""
+    levels = list(_LADDER)
+    reached = metrics.level.replace("_", " ")
+    if metrics.level == levels[-1]:
+        return reached
+    wanted = levels[levels.index(metrics.level) + 1 if metrics.level in levels else 0]
+    least, sure, errors_below = _LADDER[wanted]
+    needs = [] if metrics.response_length else ["a reply"]
+    if metrics.progress is not None and metrics.progress <= least:
+        needs.append(f"progress above {least} % ({metrics.progress} %)")
+    if metrics.confidence <= sure:
+        needs.append(f"certainty above {sure} ({metrics.confidence})")
+    if metrics.error_count >= errors_below:
+        few = f"fewer than {errors_below} kinds of error" if errors_below > 1 else "no errors"
+        needs.append(f"{few} ({metrics.error_count})")
+    return f"{reached}; {wanted} needs {' and '.join(needs) or 'no error that ends the work'}"
 
 
 def output_quality(text: str) -> float:

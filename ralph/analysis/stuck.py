@@ -16,12 +16,11 @@ from functools import lru_cache
 from itertools import chain, pairwise
 from typing import NamedTuple
 
+from ralph.analysis import REPEATS, WINDOW
 from ralph.analysis.metrics import error_signature
 from ralph.analysis.result import PAST_KEPT, Evidence, Past, Stuck
 from ralph.system.text import pattern, storable
 
-REPEATS = 3
-WINDOW = 5
 WATCHING = "watching"
 """The circle of replies that only watch what still runs. By itself it may end without anyone's doing."""
 TESTING = "test-only loop"

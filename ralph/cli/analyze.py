@@ -13,7 +13,9 @@ Plan = Annotated[Path | None, typer.Option("--plan", metavar="FILE", help="The c
 Previous = Annotated[
     list[Path] | None, typer.Option("--previous", metavar="FILE", help="An earlier reply, oldest first; repeatable.")
 ]
-StrategyName = Annotated[str, typer.Option("--strategy", metavar="NAME", help="The exit strategy.")]
+StrategyName = Annotated[
+    str | None, typer.Option("--strategy", metavar="NAME", help="The exit strategy, in place of the one in force.")
+]
 Explained = Annotated[
     bool, typer.Option("--explain-decision", help="Print the whole chain from the signals to the decision.")
 ]
@@ -28,28 +30,28 @@ def analyze(
     task: Task = None,
     plan: Plan = None,
     previous: Previous = None,
-    strategy: StrategyName = "auto",
+    strategy: StrategyName = None,
     explained: Explained = False,
     as_json: AsJson = False,
     as_lines: AsLines = False,
 ) -> None:
     """Analyze a reply: is the work done, is the agent stuck, and what would Ralph decide.
 
-    It uses Ralph's defaults; `ralph replay` uses the settings in force, such as further keywords.
+    It uses the settings in force in the current folder, such as keywords, status fields and the plug-ins' detectors.
+    The folder's own settings and plug-in count with your consent, as in a run.
     """
     from ralph.cli.evidence import chain_json, print_chain
     from ralph.cli.output import print_json, print_line
+    from ralph.cli.replay_rules import rules_in_force
     from ralph.cli.reply import Question, answers, judge, print_judged
-    from ralph.decision.claims import strategy_named
     from ralph.system.files import refuse_beside_lines, text_of
 
-    chosen = strategy_named(strategy)
     if as_lines:
         refuse_beside_lines(
             {"--task": task, "--plan": plan, "--previous": previous, "--explain-decision": explained},
             "each object has its own task, plan and previous.",
         )
-        for answer in answers(file, chosen):
+        for answer in answers(file, rules_in_force(strategy)):
             print_line(answer)
         return
     question = Question(
@@ -58,7 +60,7 @@ def analyze(
         plan=text_of(str(plan)) if plan else None,
         previous=tuple(text_of(str(path)) for path in previous or ()),
     )
-    ruling = judge(question, chosen)
+    ruling = judge(question, rules_in_force(strategy))
     if as_json:
         print_json({**ruling.as_json(), **({"chain": chain_json(ruling.chain)} if explained else {})})
     elif explained:

@@ -31,6 +31,7 @@ Set = Annotated[
 AsLines = Annotated[bool, typer.Option("--jsonl", help="As JSON, one line per run.")]
 
 _EFFECTIVE = {
+    "analysis",
     "analyzers",
     "breaker",
     "decision",

@@ -7,9 +7,10 @@ from typing import Any, cast
 
 from ralph.cli.lookup import opened_run
 from ralph.cli.output import print_line
-from ralph.cli.replay_report import Replays
+from ralph.cli.plugins import settle_settings
+from ralph.cli.replay_report import Replays, warn
 from ralph.cli.replay_sources import Broken, Line
-from ralph.cli.settings import stored_settings
+from ralph.cli.settings import ask_at_terminal, stored_settings
 from ralph.decision.outcomes import Halt
 from ralph.errors import SettingError, UsageError
 from ralph.pipeline.evaluate import Rules
@@ -103,6 +104,20 @@ def _settings(run: RunRecord | None, more: Sequence[Source]) -> SettingsFound:
     if run is not None and (own := _frozen(run)) is not None:
         return load_settings([own, *more])
     return read_settings(Path.cwd(), own="shown", more=more)
+
+
+def rules_in_force(strategy: str | None) -> Rules:
+    """Return the rules of a run in the current folder, with another strategy if one is named.
+
+    What the folder brings and the user has not consented to is left out, with a message on standard error.
+    """
+    settle_settings()
+    found = read_settings(Path.cwd(), {"--strategy": strategy}, own="trusted")
+    plugins = load_plugins(found, Path.cwd(), ask=ask_at_terminal)
+    plugins.require_sound()
+    for problem in plugins.problems:
+        warn(problem)
+    return Rules.of(found.settings, plugins)
 
 
 def _rules(found: SettingsFound) -> Rules:

@@ -8,15 +8,15 @@ from typing import Any
 from pydantic import BaseModel, Field, PositiveInt
 
 from ralph.analysis import to_json
+from ralph.analysis.metrics import ladder_text
 from ralph.cli.evidence import marked, print_evidence
 from ralph.cli.output import console
-from ralph.decision.claims import Strategy
 from ralph.decision.limits import Limits
 from ralph.decision.outcomes import Complete, Halt, Streaks
 from ralph.pipeline.evaluate import UNKNOWN, Rules
 from ralph.pipeline.explain import Stage, explain
 from ralph.pipeline.replay import Loop
-from ralph.records.projection import describe
+from ralph.records.projection import describe, findings
 from ralph.records.record import IterationRecord, RunRecord, RunState
 from ralph.system.files import objects, opened
 from ralph.system.text import one_line, storable
@@ -86,10 +86,13 @@ class Ruling:
         return explain(self.rules, self.run, self.before, self.record, self.plan)
 
 
-def judge(question: Question, strategy: Strategy) -> Ruling:
-    """Return the analysis of a reply, and the decision of the loop after it and the replies before."""
+def judge(question: Question, rules: Rules) -> Ruling:
+    """Return the analysis of a reply, and the decision of the loop after it and the replies before.
+
+    Of the limits in the rules none counts: that on iterations is the question's.
+    """
     now = datetime.now(UTC)
-    rules = Rules(limits=Limits(max_iterations=None), strategy=strategy)
+    rules = replace(rules, limits=Limits(max_iterations=None))
     run = RunRecord(id="analyze", task=storable(question.task), started_at=now)
     loop = Loop(_patient(rules, question), run, RunState.of(run))
     for earlier in question.previous:
@@ -114,11 +117,11 @@ def _patient(rules: Rules, question: Question) -> Rules:
     return replace(rules, decision=evolve(rules.decision, blocked=never, questions=never))
 
 
-def answers(name: str, strategy: Strategy) -> Iterator[dict[str, Any]]:
+def answers(name: str, rules: Rules) -> Iterator[dict[str, Any]]:
     """Yield an answer for each line, in order, also for a broken or empty one."""
     with opened(name) as stream:
         for _, question in objects(stream, Question, every=True):
-            yield {"error": question} if isinstance(question, str) else judge(question, strategy).as_json()
+            yield {"error": question} if isinstance(question, str) else judge(question, rules).as_json()
 
 
 def print_judged(question: Question, ruling: Ruling) -> None:
@@ -129,8 +132,9 @@ def print_judged(question: Question, ruling: Ruling) -> None:
         ("state", analysis.state),
         ("decision", describe(ruling.record.decision)),
         ("done", f"{metrics.completion_score} % (by {metrics.completion_source}), confidence {analysis.confidence:g}"),
-        ("quality", f"{metrics.quality_score} ({metrics.level.replace('_', ' ')}), errors {metrics.error_count}"),
-        ("did", analysis.work_summary),
+        ("quality", f"{metrics.quality_score}, certainty {metrics.confidence}, errors {metrics.error_count}"),
+        ("level", ladder_text(metrics)),
+        *findings(analysis),
         ("asks", analysis.question),
         ("stuck", "; ".join(stuck.repeated_patterns) if stuck.detected else ""),
         *(("warning", warning) for warning in analysis.warnings),

@@ -117,7 +117,7 @@ def _print_end(out: "Console", run: "RunRecord", last: "IterationRecord | None",
 
 def _print_short(out: "Console", iteration: "IterationRecord") -> None:
     """Print the result of an iteration in a few lines."""
-    from ralph.records.projection import changes_text, describe, outcome_text
+    from ralph.records.projection import changes_text, describe, findings, outcome_text
 
     who = iteration.executor or "no executor"
     did = f"  {who}, {duration(iteration.duration)}, {changes_text(iteration)}"
@@ -129,6 +129,8 @@ def _print_short(out: "Console", iteration: "IterationRecord") -> None:
     for verdict in iteration.verification.verdicts if iteration.verification else ():
         style = "green" if verdict.passed else "yellow" if verdict.undecided else "red"
         _print_field(out, "verify", f"{one_line(verdict.verifier)} {verdict.word}", style)
+    for label, text in findings(iteration.analysis):
+        _print_field(out, label, text)
     _print_field(out, "decision", one_line(describe(iteration.decision), 400))
     for piece in iteration.decision.evidence[:_MOST_EVIDENCE]:
         _print_field(out, "", evidence_text(piece), "dim")
@@ -138,11 +140,13 @@ def _print_iteration(out: "Console", iteration: "IterationRecord") -> None:
     """Print all of an iteration: the reply with its evidence marked, the verifiers' output, the breaker."""
     from rich.text import Text
 
+    from ralph.analysis.metrics import ladder_text
     from ralph.cli.evidence import marked, print_evidence
 
     _print_short(out, iteration)
     analysis, breaker = iteration.analysis, iteration.breaker
     _print_field(out, "state", f"{analysis.state}, confidence {analysis.confidence:g}")
+    _print_field(out, "level", ladder_text(analysis.metrics))
     reason = f": {one_line(breaker.reason)}" if breaker.reason else ""
     _print_field(out, "breaker", f"{breaker.state.replace('_', ' ')}{reason}")
     for warning in analysis.warnings:

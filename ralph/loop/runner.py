@@ -24,8 +24,7 @@ from typing import Any, Self
 import anyio
 import anyio.abc
 
-from ralph.analysis import Keyword
-from ralph.analysis.result import Analyzer
+from ralph.analysis import Analyzer, Keyword
 from ralph.decision.breaker import CircuitBreaker
 from ralph.decision.claims import Strategy
 from ralph.decision.limits import DecisionSettings, Limits, Price
@@ -45,6 +44,7 @@ from ralph.pipeline.evaluate import Rules
 from ralph.plugins import Plugins
 from ralph.records.events import Event
 from ralph.records.record import IterationRecord, Owner, RunRecord, RunState
+from ralph.settings import AnalysisSettings
 from ralph.status import StatusField
 from ralph.store.base import Store
 from ralph.system.foreign import culprit
@@ -84,7 +84,7 @@ class Runner:
         protect_checks, reviewer: what happens if the agent changes what the checks depend on; see `Checks`.
         analyzer: reads the replies in place of `ResponseAnalyzer`; it knows no keywords, so both together are refused.
         analyzers: further analyzers, by name or as instances.
-        keywords: completion keywords for the built-in analyzer.
+        analysis, keywords: for the built-in analyzer: its numbers and languages, and completion keywords.
         status_fields: additional fields of the status block, parsed into `StatusReport.fields`.
         strategy: an exit strategy, or its name.
         promise: the text that means done inside `<promise>…</promise>`.
@@ -134,6 +134,7 @@ class Runner:
         reviewer: Verifier | None = None,
         analyzer: Analyzer | None = None,
         analyzers: Sequence[Analyzer | str] = (),
+        analysis: AnalysisSettings | None = None,
         keywords: Sequence[Keyword] = (),
         status_fields: Sequence[StatusField] = (),
         strategy: Strategy | str = "auto",
@@ -159,6 +160,7 @@ class Runner:
             strategy=strategy,
             analyzer=analyzer,
             analyzers=analyzers,
+            analysis=analysis,
             keywords=keywords,
             status_fields=status_fields,
             promise=promise,
@@ -267,10 +269,8 @@ class Runner:
         """Run a task and yield its events as they happen; the last one is `run_finished`.
 
         The run does not wait for the reader. Leaving the loop early cancels this run, and no other. Pieces of a message
-        that the agent is still writing are dropped while the reader is far behind; no other event is.
-
-        Raises:
-            Exception: what `run` raises.
+        that the agent is still writing are dropped while the reader is far behind; no other event is. Raises what `run`
+        raises.
         """
         events, stop = EventStream(), Stop()
         ending = asyncio.create_task(self._streamed(task, run_id, events, stop))

@@ -21,7 +21,7 @@ from ralph.decision.rules import Situation, decide
 from ralph.errors import UnknownNameError, UsageError
 from ralph.prompt import contract_example
 from ralph.records.record import IterationRecord, PlanCount, RunRecord, RunState
-from ralph.settings import Settings
+from ralph.settings import AnalysisSettings, Settings
 from ralph.status import StatusField, parse_status
 from ralph.types import evolve
 from ralph.types.output import Answered, Changes, Checkpoint, Failed, Interrupted, Output, TimedOut, Usage, is_new
@@ -61,12 +61,12 @@ class RuleParts(Protocol):
         *,
         further: Iterable[Analyzer | str] = (),
         first: Analyzer | None = None,
-        no_progress: int,
+        **reading: Any,
     ) -> Analyzer:
-        """Return the built-in analyzer or `first`, combined with the `further` ones."""
+        """Return the analyzer `first`, or the built-in one with such arguments, combined with the `further` ones."""
         for name in further:
             raise UnknownNameError("analyzer", str(name), ())
-        return first or ResponseAnalyzer(keywords, no_progress=no_progress)
+        return first or ResponseAnalyzer(keywords, **reading)
 
 
 class _OwnParts(RuleParts):
@@ -124,6 +124,7 @@ class Rules:
         status_fields: Sequence[StatusField],
         promise: str | None,
         analyzer: Analyzer | None = None,
+        analysis: AnalysisSettings | None = None,
         prices: Mapping[str, Price] | None = None,
         model: str | None = None,
     ) -> Self:
@@ -139,13 +140,13 @@ class Rules:
                 "Give the keywords to your analyzer, or add it to the built-in one with analyzers=[…].",
             )
         breaker = breaker or CircuitBreaker()
-        no_progress = breaker.settings.no_progress
+        reading = {**(analysis or AnalysisSettings()).model_dump(), "no_progress": breaker.settings.no_progress}
         return cls(
             breaker=breaker,
             limits=limits or Limits(),
             decision=decision or DecisionSettings(),
             strategy=plugins.strategy(strategy) if isinstance(strategy, str) else strategy,
-            analyzer=plugins.analyzer_with(keywords, further=analyzers, first=analyzer, no_progress=no_progress),
+            analyzer=plugins.analyzer_with(keywords, further=analyzers, first=analyzer, **reading),
             status_fields=plugins.fields_with(status_fields),
             promise=promise,
             prices=dict(prices or {}),
@@ -166,6 +167,7 @@ def rule_arguments(settings: Settings) -> dict[str, Any]:
         "decision": settings.decision,
         "strategy": settings.strategy,
         "analyzers": settings.analyzers,
+        "analysis": settings.analysis,
         "keywords": settings.keywords,
         "status_fields": [StatusField(**field.model_dump()) for field in settings.status_fields],
         "promise": settings.promise,

@@ -187,7 +187,7 @@ class Plugins:
         *,
         further: "Iterable[Analyzer | str]" = (),
         first: "Analyzer | None" = None,
-        no_progress: int,
+        **reading: Any,
     ) -> "Analyzer":
         """Return the built-in analyzer, extended by the plug-ins' keywords and detectors.
 
@@ -196,7 +196,7 @@ class Plugins:
             further: analyzers that run in addition to it, by name or as instances; an instance goes by its `name`, or
                 by that of its class.
             first: an analyzer in place of the built-in one.
-            no_progress: as in `ResponseAnalyzer`.
+            reading: further arguments of `ResponseAnalyzer`.
 
         Raises:
             UnknownNameError: an analyzer does not exist.
@@ -207,7 +207,7 @@ class Plugins:
 
         detectors = [guarded_detector(offer) for offer in self.offers("ralph_detectors")]
         words = (*keywords, *self.keywords)
-        own = first or ResponseAnalyzer(words, detectors=detectors, no_progress=no_progress)
+        own = first or ResponseAnalyzer(words, detectors=detectors, **reading)
         others = self._further(further)
         return SeveralAnalyzers(own, others) if others else own
 

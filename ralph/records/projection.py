@@ -1,10 +1,13 @@
 """The view of a run that every display shows: a pure fold over its events, and the parts of a run in a few words."""
 
+from collections.abc import Iterator
 from datetime import datetime
 from typing import Any
 
 from pydantic import BaseModel, NonNegativeFloat, NonNegativeInt
 
+from ralph.analysis.metrics import expectation_messages
+from ralph.analysis.result import Analysis
 from ralph.decision.backing import grade
 from ralph.decision.outcomes import Complete, Decision, Halt, Pause, StopReason
 from ralph.records import events
@@ -69,6 +72,15 @@ def changes_text(iteration: events.IterationFinished | IterationRecord) -> str:
         parts.append("removed work of yours")
     plan = iteration.plan
     return f"{', '.join(parts)}{f'; plan {plan.done}/{plan.total}' if plan and plan.total else ''}"
+
+
+def findings(analysis: Analysis) -> Iterator[tuple[str, str]]:
+    """Yield what an analysis says of the work, in lines with labels: the work done, and whether all of it is."""
+    if analysis.work_summary:
+        yield "did", one_line(analysis.work_summary, 400)
+    for message in expectation_messages(analysis.metrics):
+        if message not in analysis.warnings:
+            yield "found", message
 
 
 def usage_text(usage: Usage) -> str:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from ralph.settings.loading import with_flags as with_flags
     from ralph.settings.model import FLAGS as FLAGS
     from ralph.settings.model import TRUSTED_ONLY as TRUSTED_ONLY
+    from ralph.settings.model import AnalysisSettings as AnalysisSettings
     from ralph.settings.model import ExecutorSettings as ExecutorSettings
     from ralph.settings.model import Setting as Setting
     from ralph.settings.model import Settings as Settings

@@ -198,7 +198,7 @@ def _decoded(value: Any, field: str) -> Any:
 
 def _sectionless() -> dict[str, str]:
     """Return the variables that lack their section, with the right ones. A mere NAME may belong to another program."""
-    sections = {section: names_at([section]) for section in ("executor", "limits", "breaker", "decision")}
+    sections = {section: names_at([section]) for section in ("executor", "limits", "breaker", "decision", "analysis")}
     return {
         f"{ENVIRONMENT_PREFIX}{name.upper()}": f"{ENVIRONMENT_PREFIX}{section.upper()}__{name.upper()}"
         for section, names in sections.items()

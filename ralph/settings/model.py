@@ -14,7 +14,8 @@ from typing import Annotated, Any, Literal, cast, get_args
 from pydantic import AfterValidator, BaseModel, Field, PositiveInt, SecretStr
 from pydantic.fields import FieldInfo
 
-from ralph.analysis.lexicon import Keyword
+from ralph.analysis import REPEATS, WINDOW
+from ralph.analysis.lexicon import LEXICONS, Keyword
 from ralph.decision.breaker import PRESETS, BreakerSettings
 from ralph.decision.limits import DecisionSettings, Limits, Price
 from ralph.system.declarations import (
@@ -132,6 +133,26 @@ Glob = Annotated[str, AfterValidator(_require_within)]
 """A pattern of paths in the workspace."""
 
 
+def _require_language(code: str) -> str:
+    if code not in LEXICONS:
+        raise ValueError(f"the languages are {', '.join(LEXICONS)}")
+    return code
+
+
+class AnalysisSettings(BaseModel, frozen=True, extra="forbid", defer_build=True):
+    """The reading of replies by the built-in analyzer."""
+
+    window: Annotated[PositiveInt, CONSENT] = Field(
+        default=WINDOW, le=15, description="Iterations that are searched for repetition."
+    )
+    repeats: Annotated[PositiveInt, CONSENT] = Field(
+        default=REPEATS, le=15, description="How often something must repeat in them to be a circle."
+    )
+    languages: Annotated[tuple[Annotated[str, AfterValidator(_require_language)], ...], CONSENT] = Field(
+        default=tuple(LEXICONS), min_length=1, description="Languages to read the agent's replies in, by their codes."
+    )
+
+
 class Settings(BaseModel, frozen=True, extra="forbid", defer_build=True):
     """All settings."""
 
@@ -176,6 +197,7 @@ class Settings(BaseModel, frozen=True, extra="forbid", defer_build=True):
     promise: Annotated[str | None, CONSENT, Flag("--promise", "TEXT", ENDING)] = Field(
         default=None, min_length=1, description="The text that means done inside <promise>…</promise>."
     )
+    analysis: AnalysisSettings = Field(default_factory=AnalysisSettings)
     keywords: Annotated[tuple[Keyword, ...], CONSENT] = Field(default=(), description="Additional completion keywords.")
     status_fields: Annotated[tuple[StatusFieldSetting, ...], HARMLESS] = Field(
         default=(), description="Additional status fields."
@@ -287,6 +309,8 @@ class Setting:
             return ""
         if isinstance(value, bool):
             return str(value).lower()
+        if isinstance(value, tuple):
+            return ", ".join(map(str, cast("tuple[object, ...]", value)))
         return format_duration(value) if self.is_duration else f"{value:g}" if isinstance(value, float) else str(value)
 
     @property

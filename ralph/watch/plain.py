@@ -27,7 +27,7 @@ from ralph.records.events import (
     ToolFinished,
     VerificationFinished,
 )
-from ralph.records.projection import changes_text, describe, numbered, outcome_text
+from ralph.records.projection import changes_text, describe, findings, numbered, outcome_text
 from ralph.system.text import additions, duration, one_line
 from ralph.watch.base import Display
 from ralph.watch.summary import print_summary
@@ -154,6 +154,8 @@ class PlainDisplay(Display):
         if event.outcome.kind != "completed" and failure.partition(": ")[2] not in decision.reason:
             self.say(event.at, "turn", failure, style="red")
         self.say(event.at, "ended", f"iteration {event.iteration} {changes_text(event)}; {duration(event.duration)}")
+        for label, text in findings(event.analysis):
+            self.say(event.at, label, text)
         style = "red" if isinstance(decision, Halt) else "yellow" if isinstance(decision, Pause) else ""
         self.say(event.at, "decision", describe(decision), style=style)
 

@@ -15,8 +15,7 @@ from time import perf_counter
 from analysis_texts import HOSTILE, ordinary
 
 from ralph.analysis import Analysis, AnalysisContext, Past, ResponseAnalyzer, to_json
-from ralph.analysis.analyzer import LANGUAGES
-from ralph.analysis.lexicon import lexicon
+from ralph.analysis.lexicon import LEXICONS, lexicon
 from ralph.status import parse_status
 from ralph.types.output import Output
 
@@ -50,7 +49,7 @@ def main() -> None:
 
 def words() -> list[str]:
     """Every form of every word of the vocabulary."""
-    known = [lexicon(language) for language in LANGUAGES]
+    known = [lexicon(language) for language in LEXICONS]
     forms = {
         form for words in known for names in words.words.values() for written in names.values() for form in written
     }

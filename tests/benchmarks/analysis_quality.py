@@ -22,7 +22,6 @@ from typing import Any
 
 from ralph.cli.replay_sources import Line
 from ralph.cli.reply import Question, judge
-from ralph.decision.claims import strategy_named
 from ralph.decision.limits import Limits
 from ralph.pipeline.evaluate import Rules
 from ralph.pipeline.replay import Replay, Replayed
@@ -32,7 +31,7 @@ Row = dict[str, Any]
 Judged = tuple[Row, object, object]
 """A row, what it should be, and what it was found to be."""
 
-AUTO = strategy_named("auto")
+AUTO = Rules()
 FINALS = {"ralph_status", "ralph_tui", "ralph_read"}
 STATES = {"monitor": "progress"}
 KNOWN = {

@@ -2,9 +2,10 @@
 
 Each thing and its reference take turns, so that a busy machine slows both; the least processor time of each counts, for
 what is more than that is the machine's. All of it runs from bytecode, as installed programs do. Prints one JSON object:
-`version_ratio` (`ralph --version` ÷ `import typer`), `analyzer_ratio` (importing `ralph.analysis.ResponseAnalyzer` ÷ a
-process that imports pydantic and defines one model), `analyzer_ms` (their difference), `first_analysis_ratio` and
-`first_analysis_ms` (the same for a process that also builds an analyzer and analyzes a first reply), `help_ratio`
+`version_ratio` (`ralph --version` ÷ `import typer`), `import_ratio` (importing the module of `ResponseAnalyzer` ÷ a
+process that imports pydantic and defines one model), `import_ms` (their difference), `analyzer_ratio` and `analyzer_ms`
+(the same for a process that also builds an analyzer), `first_analysis_ratio` and `first_analysis_ms` (the same for one
+that also analyzes a first reply), `help_ratio`
 (`ralph --help`, which asks the installed plug-ins ÷ the help of a program that typer shows for one command),
 `heavy_modules` (modules that `import ralph` and `ralph --version` load and should not), `help_heavy_modules` (the same
 for `ralph --help`, which needs what typer's own help needs), and the times behind them. An argument says how often each
@@ -25,7 +26,8 @@ BYTECODE = TemporaryDirectory()
 ENVIRONMENT = {**os.environ, "PYTHONPYCACHEPREFIX": BYTECODE.name, "PYTHONDONTWRITEBYTECODE": ""}
 
 PYDANTIC = "import pydantic\nclass Model(pydantic.BaseModel):\n    name: str = ''\n"
-ANALYZER = "from ralph.analysis import ResponseAnalyzer"
+IMPORT = "from ralph.analysis.analyzer import ResponseAnalyzer"
+ANALYZER = f"{IMPORT}\nResponseAnalyzer()"
 FIRST_ANALYSIS = """
 from ralph.analysis import AnalysisContext, ResponseAnalyzer
 from ralph.status import parse_status
@@ -46,15 +48,18 @@ PROGRAM = "import sys; from ralph.cli import main\nsys.argv = ['ralph', '{word}'
 def main() -> None:
     """Measure, and print the result."""
     typer, version = side_by_side(("-c", "import typer"), ("-m", "ralph", "--version"))
-    model, analyzer = side_by_side(("-c", PYDANTIC), ("-c", ANALYZER))
-    again, analyzed = side_by_side(("-c", PYDANTIC), ("-c", FIRST_ANALYSIS))
+    model, imported, analyzer, analyzed = side_by_side(
+        ("-c", PYDANTIC), ("-c", IMPORT), ("-c", ANALYZER), ("-c", FIRST_ANALYSIS)
+    )
     plain_help, help_of_all = side_by_side(("-c", HELP, "--help"), ("-m", "ralph", "--help"))
     result = {
         "version_ratio": round(version / typer, 3),
+        "import_ratio": round(imported / model, 3),
+        "import_ms": round((imported - model) * 1000, 1),
         "analyzer_ratio": round(analyzer / model, 3),
         "analyzer_ms": round((analyzer - model) * 1000, 1),
-        "first_analysis_ratio": round(analyzed / again, 3),
-        "first_analysis_ms": round((analyzed - again) * 1000, 1),
+        "first_analysis_ratio": round(analyzed / model, 3),
+        "first_analysis_ms": round((analyzed - model) * 1000, 1),
         "help_ratio": round(help_of_all / plain_help, 3),
         "heavy_modules": sorted({*loaded("import ralph"), *loaded(PROGRAM.format(word="--version"))}),
         "help_heavy_modules": sorted({*loaded(PROGRAM.format(word="--help"))} - FOR_HELP),
@@ -68,15 +73,15 @@ def main() -> None:
     print(json.dumps(result))
 
 
-def side_by_side(reference: Sequence[str], measured: Sequence[str]) -> tuple[float, float]:
+def side_by_side(*processes: Sequence[str]) -> list[float]:
     """Return the least seconds of processor time that a Python process with each of the arguments takes."""
-    times: tuple[list[float], list[float]] = ([], [])
+    times: list[list[float]] = [[] for _ in processes]
     for _ in range(ROUNDS):
-        for taken, words in zip(times, (reference, measured), strict=True):
+        for taken, words in zip(times, processes, strict=True):
             began = processor_time()
             subprocess.run([sys.executable, *words], check=True, capture_output=True, env=ENVIRONMENT)
             taken.append(processor_time() - began)
-    return min(times[0]), min(times[1])
+    return [min(taken) for taken in times]
 
 
 def processor_time() -> float:

@@ -81,7 +81,8 @@ PROMISES: dict[str, tuple[tuple[str, ...], dict[str, Kept]]] = {
         ("7",),
         {
             "version_ratio": lambda found: found["version_ratio"] <= 1.5,
-            "analyzer_ratio": lambda found: found["analyzer_ratio"] <= 1.6,
+            "import_ratio": lambda found: found["import_ratio"] <= 1.6,
+            "analyzer_ratio": lambda found: found["analyzer_ratio"] <= 3,
             "first_analysis_ratio": lambda found: found["first_analysis_ratio"] <= 3.2,
             "help_ratio": lambda found: found["help_ratio"] <= 3,
             "heavy_modules": lambda found: found["heavy_modules"] == [],

@@ -28,10 +28,10 @@ import pytest
 from pydantic import BaseModel
 
 from ralph.cli.reply import Question, judge
-from ralph.decision.claims import strategy_named
+from ralph.pipeline.evaluate import Rules
 
 CASES = Path(__file__).parent / "cases"
-AUTO = strategy_named("auto")
+AUTO = Rules()
 
 STUCK_PRECISION = 0.99
 STUCK_RECALL = 0.94

@@ -16,7 +16,7 @@ from ralph.analysis import (
 )
 from ralph.analysis.metrics import CATASTROPHIC_ERRORS, STAGNATION, output_quality, quality_score
 from ralph.cli.reply import Question, judge
-from ralph.decision.claims import strategy_named
+from ralph.pipeline.evaluate import Rules
 from ralph.status import StatusMissing
 from ralph.types.output import Output
 from ralph.types.plan import compare, parse_plan
@@ -62,7 +62,7 @@ def test_the_worked_examples_fall_in_the_quality_bands_that_they_are_named_for(
 def test_the_analyze_command_gives_the_worked_examples(
     examples: dict[str, str], name: str, row: tuple[int, ...]
 ) -> None:
-    told = judge(Question(text=examples[name]), strategy_named("auto")).as_json()["metrics"]
+    told = judge(Question(text=examples[name]), Rules()).as_json()["metrics"]
     assert tuple(told[name] for name in FOUR) == (*row, len(examples[name].strip()))
 
 

@@ -8,7 +8,6 @@ from typing import get_args
 import pytest
 
 from ralph.analysis import ResponseAnalyzer, analyze_text
-from ralph.analysis.analyzer import LANGUAGES
 from ralph.analysis.lexicon import LEXICONS, Keyword, Role, forms, keywords, lexicon, words
 
 FOLDER = Path(__file__).parent / "languages"
@@ -39,13 +38,13 @@ def test_a_reply_has_its_state_in_every_language(subtests: pytest.Subtests) -> N
 
 @pytest.mark.parametrize("language", sorted(LEXICONS))
 def test_a_language_is_read_and_has_cases_of_each_state_that_words_decide(language: str) -> None:
-    assert language in LANGUAGES
+    assert language in LEXICONS
     assert [state for state in BY_WORDS if len(cases(language)[state]) < 2] == [], "states with too few cases"
 
 
 @pytest.mark.parametrize("language", sorted(LEXICONS))
 def test_its_words_are_what_finds_the_states(language: str) -> None:
-    others = ResponseAnalyzer(languages=[other for other in LANGUAGES if other != language])
+    others = ResponseAnalyzer(languages=[other for other in LEXICONS if other != language])
     for state in ("done", "blocked"):
         assert any(analyze_text(text, analyzer=others).state != state for text in cases(language)[state])
 

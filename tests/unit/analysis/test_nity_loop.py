@@ -18,6 +18,7 @@ from ralph.analysis import (
 from ralph.analysis.metrics import output_quality
 from ralph.cli.reply import Question, judge
 from ralph.decision.claims import strategy_named
+from ralph.pipeline.evaluate import Rules
 from ralph.status import StatusMissing
 from ralph.types.output import Output
 
@@ -44,7 +45,7 @@ def test_an_iteration_is_analysed_in_its_context() -> None:
 
 # covers: S1-12..S1-14, S1-18..S1-25, K1-6, K1-9, S2-73, D-9
 def test_the_result_says_whether_to_exit_why_and_how_sure_it_is() -> None:
-    done = judge(Question(text="All tests passing. The parser is done."), strategy_named("auto")).as_json()
+    done = judge(Question(text="All tests passing. The parser is done."), Rules()).as_json()
     assert (done["should_exit"], done["exit_reason"]) == (True, "completion")
     assert done["completion"] == {
         "detected": True,
@@ -52,7 +53,7 @@ def test_the_result_says_whether_to_exit_why_and_how_sure_it_is() -> None:
         "test_only": False,
         "confidence": 100.0,
     }
-    going = judge(Question(text="I wrote half of it.", errors=("a: b",) * 3), strategy_named("auto")).as_json()
+    going = judge(Question(text="I wrote half of it.", errors=("a: b",) * 3), Rules()).as_json()
     assert (going["should_exit"], going["exit_reason"]) == (False, None)
     assert going["stuck"]["repeated_patterns"] == ["a: b"]
     assert going["stuck"]["error_frequency"] == {"a: b": 3}
@@ -128,7 +129,7 @@ def test_all_tests_passing_is_known_in_its_inflections(verb: str) -> None:
     "text", ["That's done! Next I look at the printer.", "Great, that's done!", "Is it done, is it finished?"]
 )
 def test_conversation_ends_no_loop(text: str) -> None:
-    assert not judge(Question(text=text), strategy_named("auto")).as_json()["should_exit"]
+    assert not judge(Question(text=text), Rules()).as_json()["should_exit"]
 
 
 # covers: S1-39..S1-41, S1-50, K1-3
@@ -185,7 +186,7 @@ def test_running_tests_again_and_again_is_stuck_and_no_completion() -> None:
     third = analyze_text(runs[2], previous=runs[:2])
     assert "test-only loop" in third.stuck.repeated_patterns
     assert not third.completion.detected
-    told = judge(Question(text=runs[2], previous=tuple(runs[:2])), strategy_named("auto")).as_json()
+    told = judge(Question(text=runs[2], previous=tuple(runs[:2])), Rules()).as_json()
     assert (told["decision"], told["exit_reason"]) == ("halt", "test_saturation")
 
 
@@ -267,7 +268,7 @@ def test_the_weighted_sum(text: str, keywords: int, tests: int, errors: int | No
 )
 def test_done_signals_need_a_detected_completion_and_forty(text: str, exits: bool) -> None:
     assert analyze_text(text).confidence >= 40
-    told = judge(Question(text=text), strategy_named("done_signals")).as_json()
+    told = judge(Question(text=text), Rules(strategy=strategy_named("done_signals"))).as_json()
     assert told["should_exit"] is exits
 
 

@@ -3,9 +3,9 @@
 import pytest
 
 from ralph.cli.reply import Question, judge
-from ralph.decision.claims import strategy_named
+from ralph.pipeline.evaluate import Rules
 
-AUTO = strategy_named("auto")
+AUTO = Rules()
 
 TASK = "Build the booking service from SPEC.md."
 BEGUN = (

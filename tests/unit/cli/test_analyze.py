@@ -11,8 +11,12 @@ from typing import Any
 import pytest
 
 from ralph.cli.reply import Question, judge
-from ralph.decision.claims import strategy_named
+from ralph.decision.limits import Limits
+from ralph.loop.runner import Runner
+from ralph.pipeline.evaluate import Rules
+from ralph.settings import AnalysisSettings, is_agreed, own_sources, read_settings, remember
 from ralph.system import files
+from ralph.testing import ScriptedExecutor
 
 DONE = """\
 All tests pass.
@@ -26,7 +30,7 @@ STATUS: COMPLETE
 
 
 def _judged(text: str, **more: Any) -> dict[str, Any]:
-    return judge(Question(text=text, **more), strategy_named("auto")).as_json()
+    return judge(Question(text=text, **more), Rules()).as_json()
 
 
 def _lines(ralph: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, *lines: str | bytes) -> list[dict[str, Any]]:
@@ -99,6 +103,97 @@ def test_a_strategy_by_name(ralph: Callable[..., Any], workspace: Path) -> None:
     assert (told["should_exit"], told["decision"]) == (False, "continue")
     ended = ralph("analyze", "reply.md", "--strategy", "exit_signl")
     assert (ended.code, "Did you mean 'exit_signal'" in ended.err) == (2, True)
+
+
+_SETTINGS = """
+keywords = [{text = "off to the moon", weight = "very_high"}]
+status_fields = [{name = "COVERAGE", type = "int"}]
+promise = "ALL GREEN"
+strategy = "exit_signal"
+"""
+_DETECTOR = """
+from ralph.analysis import Signal
+from ralph.plugins import hookimpl
+
+def coverage(reply):
+    return [Signal("coverage", "coverage", 0, 4, 5, "It counts.")]
+
+@hookimpl
+def ralph_detectors():
+    return [coverage]
+"""
+
+
+def test_it_judges_as_a_run_in_this_folder_would_with_the_users_consent(
+    ralph: Callable[..., Any], workspace: Path
+) -> None:
+    """Keywords, fields, the promise, the strategy and detectors count; what came with the folder needs consent."""
+
+    def analysis(text: str, *more: str) -> tuple[dict[str, Any], str]:
+        (workspace / "reply.md").write_text(text)
+        ended = ralph("analyze", "reply.md", "--json", *more)
+        assert ended.code == 0, ended.err
+        return json.loads(ended.out), ended.err
+
+    block = "---RALPH_STATUS---\nEXIT_SIGNAL: false\nREASON: r\nCOVERAGE: 81\n---END_RALPH_STATUS---"
+    assert analysis("It is off to the moon.")[0]["completion"]["keywords"] == []
+    (workspace / "ralph.toml").write_text(_SETTINGS)
+    (workspace / ".ralph").mkdir()
+    (workspace / ".ralph" / "plugin.py").write_text(_DETECTOR)
+    told, said = analysis("It is off to the moon.")
+    assert told["completion"]["keywords"] == []
+    assert "keywords" in said
+    assert "coverage" not in {piece["signal"] for piece in told["evidence"]}
+    assert "plugin.py" in said
+
+    [own] = own_sources(workspace)
+    remember(own)
+    assert is_agreed(workspace / ".ralph" / "plugin.py", _DETECTOR.encode(), trust=True)
+    told, said = analysis("It is off to the moon.")
+    assert (told["completion"]["keywords"], said) == (["off to the moon"], "")
+    assert "coverage" in {piece["signal"] for piece in told["evidence"]}
+    assert analysis(block)[0]["status"]["fields"] == {"COVERAGE": 81}
+    assert analysis("<promise>ALL GREEN</promise>")[0]["exit_reason"] == "completion"
+    claimed = "The parser is done. All tests pass. It is off to the moon."
+    assert analysis(claimed)[0]["exit_reason"] is None, "the folder's strategy asks for EXIT_SIGNAL"
+    assert analysis(claimed, "--strategy", "auto")[0]["exit_reason"] == "completion"
+
+
+def test_window_repeats_and_languages_are_settings_of_every_path(
+    ralph: Callable[..., Any], workspace: Path, home: Path
+) -> None:  # covers: K1-7
+    again = "I tried to run the build and it failed with Error: cannot find module foo."
+    (workspace / "reply.md").write_text(again)
+    passes = "".join(json.dumps({"text": text}) + "\n" for text in [again] * 2)
+    (workspace / "passes.jsonl").write_text(passes)
+    words = ("analyze", "reply.md", "--json", "--previous", "reply.md")
+    assert not json.loads(ralph(*words).out)["stuck"]["detected"]
+    (home / "config" / "ralph").mkdir(parents=True)
+    (home / "config" / "ralph" / "ralph.toml").write_text("[analysis]\nrepeats = 2\nlanguages = ['en']\n")
+    assert json.loads(ralph(*words).out)["stuck"]["detected"]
+    (workspace / "reply.md").write_text("工作完成。")
+    assert json.loads(ralph(*words).out)["completion"]["keywords"] == []
+
+    found = read_settings(workspace).settings
+    assert found.analysis == AnalysisSettings(repeats=2, languages=("en",))
+    runner = Runner(executor=ScriptedExecutor([again] * 2), limits=Limits(max_iterations=2), analysis=found.analysis)
+    assert runner.run_sync("Build it.").history[-1].analysis.stuck.detected
+    [replayed] = [json.loads(line) for line in ralph("replay", "passes.jsonl", "--jsonl").out.splitlines()]
+    assert "stuck" in replayed["decisions"][-1]["reason"]
+    refused = ralph("replay", "passes.jsonl", "--set", 'analysis.languages=["fr"]')
+    assert (refused.code, "the languages are en, zh, es, de" in refused.err) == (2, True)
+
+
+def test_people_see_the_ladder_the_work_and_that_it_is_done(ralph: Callable[..., Any], workspace: Path) -> None:
+    """covers: S0-90"""
+    (workspace / "reply.md").write_text("Modified 3 files. All 12 tests pass. The task is complete.")
+    shown = ralph("analyze", "reply.md").out
+    for line in ("level     excellent", "did       Modified 3 files, 12 tests passing", "✅ Completion detected"):
+        assert line in shown, line
+    (workspace / "next.md").write_text("There was an error, an exception.")
+    shown = ralph("analyze", "next.md", "--previous", "reply.md").out
+    assert "below minimum; minimum needs progress above 0 %" in shown
+    assert "✅" not in shown
 
 
 def test_going_in_circles_first_asks_for_another_approach_and_then_ends() -> None:

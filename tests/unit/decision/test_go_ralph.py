@@ -8,6 +8,7 @@ from ralph.analysis import Keyword, ResponseAnalyzer, analyze_text
 from ralph.cli.reply import Question, judge
 from ralph.decision.breaker import BreakerState, CircuitBreaker, Observation
 from ralph.decision.claims import STRATEGIES, Case, claimed, strategy_named
+from ralph.pipeline.evaluate import Rules
 from ralph.status import StatusMalformed, StatusMissing, StatusReport, parse_status
 from ralph.types.output import Output
 
@@ -18,7 +19,7 @@ FAILURE, SUCCESS = Observation(progressed=False), Observation(progressed=True)
 
 
 def completed(text: str, strategy: str) -> bool:
-    return judge(Question(text=text), strategy_named(strategy)).as_json()["exit_reason"] == "completion"
+    return judge(Question(text=text), Rules(strategy=strategy_named(strategy))).as_json()["exit_reason"] == "completion"
 
 
 # covers: S4-8..S4-13, S4-15..S4-17, S4-36, S4-39, S4-42, K4-3, K4-10

@@ -24,7 +24,7 @@ BLOCK = "---RALPH_STATUS---\nEXIT_SIGNAL: {}\n---END_RALPH_STATUS---\n"
 
 
 def chain(text: str, strategy: str = "auto", **more: object) -> dict[str, Stage]:
-    ruling = judge(Question.model_validate({"text": text, **more}), strategy_named(strategy))
+    ruling = judge(Question.model_validate({"text": text, **more}), Rules(strategy=strategy_named(strategy)))
     return {stage.name: stage for stage in ruling.chain}
 
 
@@ -100,7 +100,7 @@ async def test_a_stored_iteration_is_explained_as_it_was_decided() -> None:
 
 
 def test_a_decision_by_other_settings_is_not_passed_off_as_one_by_these() -> None:
-    ruling = judge(Question(text="I began."), strategy_named("auto"))
+    ruling = judge(Question(text="I began."), Rules())
     less = replace(ruling.rules, limits=Limits(max_iterations=1))
     *_, said = explain(less, ruling.run, Streaks(), ruling.record)
     assert said.conclusion == "continue: nothing says that the task is done"
@@ -129,7 +129,7 @@ def test_what_repeats_is_told_with_how_often_and_in_which_words() -> None:
 def test_what_the_analyzers_beside_the_first_think_has_a_stage_of_its_own() -> None:
     held = Further(opinion=Opinion(on_completion="holds_back", reason="half of it is not grounded"))
     backed = Further(opinion=Opinion(on_completion="supports"))
-    ruling = judge(Question(text="The parser is done. All 3 tests pass."), strategy_named("auto"))
+    ruling = judge(Question(text="The parser is done. All 3 tests pass."), Rules())
     analysis = evolve(ruling.record.analysis, further={"grounding": held, "brevity": backed})
     record = evolve(ruling.record, analysis=analysis)
     stages = {stage.name: stage for stage in explain(ruling.rules, ruling.run, Streaks(), record)}

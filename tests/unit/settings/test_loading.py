@@ -145,7 +145,7 @@ def test_any_text_is_a_duration_or_is_refused(text: str) -> None:
 MISTAKES = [
     ({"breaker": {"no_progres": 3}}, "breaker.no_progres", "Did you mean 'no_progress'?"),
     ({"limit": {"max_tokens": 3}}, "limit", "Did you mean 'limits'?"),
-    ({"xyzzy": 1}, "xyzzy", "Known: analyzers, breaker, checkpoints, commit, commit_hooks, decision,"),
+    ({"xyzzy": 1}, "xyzzy", "Known: analysis, analyzers, breaker, checkpoints, commit, commit_hooks,"),
     ({"executor": {"nmae": "x"}}, "executor.nmae", "Did you mean 'name'?"),
     ({"prices": {"gpt-4.1": {"inputs": 1, "output": 2}}}, "prices.gpt-4.1.inputs", "Did you mean 'input'?"),
     ({"prices": {"m": {"input": 1}}}, "prices.m.output", "it is missing. Add it."),
