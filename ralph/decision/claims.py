@@ -31,6 +31,7 @@ from typing import NamedTuple, Protocol
 
 from pydantic import BaseModel, JsonValue
 
+from ralph.analysis.detectors.objections import read_quantities
 from ralph.analysis.result import AGAINST, VERY_HIGH, Analysis, Evidence
 from ralph.errors import UnknownNameError
 from ralph.status import StatusMalformed, StatusReport
@@ -91,8 +92,9 @@ _LEFT = re.compile(
     r"|(?<![需须須用必])(?:继续|繼續)(?:实现|實作|實現|开发|開發|完成|处理|處理|进行|進行|阶段|階段)",
     re.IGNORECASE,
 )
-_SHARE = re.compile(rf"\b(\d{{1,4}}) ?(?:/|of|out of) ?(\d{{1,4}})(?: \w{{1,20}})? {_PIECE}\b", re.IGNORECASE)
-"""A share of the pieces of work that are done, such as "3 of 7 tasks"."""
+_OF_NEXT = frozenset({"RECOMMENDATION", "NEXT_STEP", "NEXT_STEPS"})
+_OF_PROGRESS = re.compile(r"PROGRESS|COMPLET|DONE|TASK|STOR|ITEM|PHASE|STEP|TEST|REASON|RECOMMEND|NEXT|SUMMARY")
+"""Names of fields whose numbers measure the work."""
 _OPTIONAL = re.compile(
     r"\b(?:optional(?:ly)?|future|later|nice.to.have|out of scope|not required|follow.ups?)\b|可选|可選|选做|選做",
     re.IGNORECASE,
@@ -388,7 +390,7 @@ def contradictions(text: str, analysis: Analysis) -> Iterator[str]:
     """Yield a sentence for each statement of the reply against being finished."""
     status = analysis.status
     if isinstance(status, StatusReport):
-        yield from _in_block(status.status, status.fields)
+        yield from _in_block(status.status, {**status.fields, "REASON": status.reason})
     if rest := next(_in_words(text, analysis), ""):
         yield f"the reply says what is left: {rest}"
 
@@ -398,13 +400,13 @@ def _in_block(word: str, fields: Mapping[str, JsonValue]) -> Iterator[str]:
         yield "the status block says IN_PROGRESS"
     if str(fields.get("TESTS_STATUS", "")).strip().upper().startswith("FAIL"):
         yield "the status block says that tests fail"
-    for name in ("RECOMMENDATION", "NEXT_STEP", "NEXT_STEPS"):
-        said = " ".join(str(fields.get(name, ""))[:_READ].split())
-        left = _LEFT.search(_NONE_LEFT.sub("", said)) or any(
-            int(done) < int(all_) for done, all_ in _SHARE.findall(said)
-        )
-        if left and not _OPTIONAL.search(said):
-            yield f"the status block says what is left: {said}"
+    for name, value in fields.items():
+        said = " ".join(str(value)[:_READ].split())
+        named = name in _OF_NEXT
+        left = named and _LEFT.search(_NONE_LEFT.sub("", said))
+        partial = _OF_PROGRESS.search(name) and any(share.is_partial for share in read_quantities(said.lower()))
+        if (left or partial) and not _OPTIONAL.search(said):
+            yield f"the status block says what is left: {said if named else f'{name}: {said}'}"
 
 
 def _in_words(text: str, analysis: Analysis) -> Iterator[str]:

@@ -162,10 +162,11 @@ def _whole_claim(reply: Reply, predicate: Hit) -> Hit | None:
 def _claims_of_subjects(reply: Reply) -> Iterator[Signal]:
     """Yield the first claim of each predicate; or the one that is the whole reply."""
     scope = reply.scope
-    if len(reply.reading.text) <= _SHORT and (only := _only_predicate(reply, scope.of("finished"))):
-        yield _claim(only, VERY_HIGH, "The reply says nothing else.")
-        return
     objections = Objections.of(reply)
+    if len(reply.reading.text) <= _SHORT and (only := _only_predicate(reply, scope.of("finished"))):
+        if not any(share.is_partial for share in objections.shares):
+            yield _claim(only, VERY_HIGH, "The reply says nothing else.")
+        return
     names: set[str] = set()
     predicates = relevant_hits(reply, (*scope.of("finished"), *scope.of("closed"), *scope.of("stands")))
     for whole, several in _statements_on_work(reply, predicates):

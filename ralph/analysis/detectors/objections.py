@@ -1,11 +1,16 @@
 """Objections to a word that seems to claim completion: its own sentence, what surrounds it, and the task.
 
-A task says what is a part and what is the whole, and which words of a reply only repeat it.
+A task says what is a part and what is the whole, and which words of a reply only repeat it. `read_quantities` reads the
+percentages, fractions and counts of a text in any language, each compared with its whole; `Objections.shares` are those
+that measure the work, and not, say, its tests' coverage or the page of a document.
 """
 
-from functools import lru_cache
+from collections.abc import Iterator
+from functools import cached_property, lru_cache
+from typing import NamedTuple
 
 from ralph.analysis.detectors.activity import announcement_end, line_start
+from ralph.analysis.lexicon import Role
 from ralph.analysis.result import Reply
 from ralph.analysis.text import Span, has_digit
 from ralph.analysis.vocabulary import Hit, Scope
@@ -50,7 +55,14 @@ _SINGLE = pattern(
 )
 NUMBERS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
 
-ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth", "eleventh")
+_NUMERALS = (
+    NUMBERS,
+    ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth", "eleventh"),
+    ("cero", "uno", "dos", "tres", "cuatro", "cinco", "seis", "siete", "ocho", "nueve", "diez", "once", "doce"),
+    ("null", "eins", "zwei", "drei", "vier", "fünf", "sechs", "sieben", "acht", "neun", "zehn", "elf", "zwölf"),
+    tuple("零一二三四五六七八九十"),
+)
+_VALUES = {word: n + (words[0] == "first") for words in _NUMERALS for n, word in enumerate(words)}
 # The number of things that a title is about.
 _ITEMS = pattern(
     rf"(?<![\w.,-])(\d{{1,4}}|{'|'.join(NUMBERS[2:])}) (?:[a-z-]{{3,16}} ){{0,2}}"
@@ -125,9 +137,7 @@ class Task:
 
 def number_of(written: str) -> int:
     """Return the value of digits, a word, or an ordinal ("third")."""
-    if written.isdigit():
-        return int(written)
-    return NUMBERS.index(written) if written in NUMBERS else ORDINALS.index(written) + 1
+    return int(written) if written.isdigit() else _VALUES[written]
 
 
 def _stems(text: str) -> frozenset[str]:
@@ -146,12 +156,122 @@ def task_of(task: str) -> Task:
     return Task(task)
 
 
+class Quantity(NamedTuple):
+    """A percentage, a fraction or a count beside the whole that it is a share of, and its place.
+
+    Attributes:
+        is_stated: its own words say that the part is done.
+    """
+
+    start: int
+    end: int
+    part: float
+    whole: int
+    is_stated: bool = False
+
+    @property
+    def is_partial(self) -> bool:
+        return self.part < self.whole
+
+
+_WRITTEN = "|".join(sorted((word for word in _VALUES if not word.isascii() or len(word) > 2), key=len, reverse=True))
+_OF = r"(?:out of|of|von|aus|der|de)"
+# From the sign or word between a count and its whole on, as patterns that begin with one character are found sooner.
+_WHOLE = pattern(
+    rf"(?:\s?/\s?|\s{_OF}\s(?:the |all |its |their |our |den |las |los |un total de |insgesamt ){{0,2}})"
+    rf"(\d{{1,5}}|{_WRITTEN})(?![a-zäöüñ]|\d|[.,]\d|\s?[/%])"
+)
+_COUNT = pattern(rf"(?<![a-z0-9.,/$€£#-])(?<!\d:)(?:\d{{1,5}}|(?<![äöüáéíóúñ]){_WRITTEN})\Z")
+_OF_THEM = pattern(r"\s(?:of them|davon|de (?:ellos|ellas)|of these|of those)\b")
+_MOST_WRITTEN = 24  # characters before that sign in which the count stands
+_PERCENTAGE = pattern(
+    r"[0-9](?<![a-z0-9.,$€£/-].)[0-9]{0,2}(?:[.,][0-9]{1,3})?\s?(?:[%％]|percent\b|per cent\b|prozent\b|por ciento\b)"
+    r"(?!\s?[/:–-]\s?[0-9])"
+)
+# "百分之五十", "七成", and "15 个故事中完成了 8 个".
+_CHINESE = pattern(
+    r"百分之\s?(?P<percent>[0-9]{1,3}|[一二三四五六七八九]?十?[一二三四五六七八九]?)(?![0-9])"
+    r"|(?P<tenths>[一二三四五六七八九])成(?![功员員果立为為本品长長分就熟型])"
+    r"|(?P<whole>[0-9]{1,4})\s?[个個项項章页頁条條][^。；\n]{0,30}?"
+    r"(?:[中里][的,，]?|完成了?|[^未没沒]了)\s?(?P<part>[0-9]{1,4})\s?[个個项項章页頁条條]"
+)
+_PERCENT_SIGNS = ("%", "％", "percent", "per cent", "prozent", "por ciento")
+_MOST_QUANTITIES = 200
+_YEARS = range(1900, 2200)
+
+
+def read_quantities(text: str) -> Iterator[Quantity]:
+    """Yield the percentages, fractions and counts of a text in lower case that have a whole, in no order.
+
+    Dates, versions, times and paths are none. A part that is more than its whole is none either, as in "24/7".
+    """
+    for match in _WHOLE.finditer(text):
+        before = _COUNT.search(text, max(0, match.start() - _MOST_WRITTEN), match.start())
+        if before is None:
+            continue
+        part, whole = number_of(before[0]), number_of(match[1])
+        if part <= whole and not (whole in _YEARS and part <= 31):
+            yield Quantity(before.start(), match.end(), part, whole)
+    for match in _OF_THEM.finditer(text):
+        if before := _COUNT.search(text, max(0, match.start() - _MOST_WRITTEN), match.start()):
+            part = number_of(before[0])
+            yield Quantity(before.start(), match.end(), part, part + 1)
+    if any(map(text.__contains__, _PERCENT_SIGNS)):
+        for match in _PERCENTAGE.finditer(text):
+            amount = float(match[0].rstrip("%％abcdefghijklmnopqrstuvwxyz \t\n").replace(",", "."))
+            if amount <= 100:
+                yield Quantity(*match.span(), amount, 100)
+    if not text.isascii():
+        yield from _chinese_quantities(text)
+
+
+def _chinese_quantities(text: str) -> Iterator[Quantity]:
+    for match in _CHINESE.finditer(text):
+        percent, tenths, whole, part = match.groups()
+        if percent:
+            tens, ten, ones = percent.rpartition("十")
+            amount = int(percent) if percent.isdigit() else number_of(tens or "一") * 10 * bool(ten)
+            yield Quantity(*match.span(), amount + (number_of(ones) if ones and not ones.isdigit() else 0), 100)
+        elif tenths:
+            yield Quantity(*match.span(), number_of(tenths), 10)
+        elif whole and int(part) <= int(whole):
+            yield Quantity(*match.span(), int(part), int(whole), is_stated=True)
+
+
 _TAKEN = 20  # words of a sentence that may retract a claim
 _PARTS = 10  # words of a sentence that may name a part
 _NEAR = 300  # characters of a sentence that are read on either side of a word
-# It begins with the digit, not with a lookbehind, so that `re` skips from digit to digit.
-_SHARE = pattern(r"(\d(?<![\d/]\d)\d{0,5})\s?(?:/|of|out of|von|der|de los|de las)\s?(?:the )?(\d{1,6})(?![\d/])")
-_PERCENT = pattern(r"(?<![\w.,])\d{1,2}(?:\.\d{1,3})?\s?(?:[%％]|percent\b|per cent\b)")
+_CLAUSE_MARKS = ",;，；、（(—–|"
+_CLAUSE = 80  # characters of a clause that are read on either side of a quantity
+# These may stand beside a quantity that is a whole clause: "al 50 %", "about 8 of 15 so far".
+_BY_ITSELF = pattern(
+    r"(?:\b(?:about|around|roughly|almost|nearly|only|just|so far|now|already|at|al|un|ya|zu|bei|etwa|erst|bisher|a|i'm"
+    r"|we're|we are|i am|it is|it's|that's|that is|this is|va|vamos|ca)\b|[约約]|大[约約概]|目前|已|[^\w])*"
+)
+_NEXT = 4  # characters between a share and the word after it, emphasis included
+_RIGHT_BEHIND = _NEXT + len("completed")
+# The things of which a share is the subject: "Half of the pages are converted".
+_OF_THINGS = pattern(
+    r"\s?of (?:the|all|its|our|these) (?!code\b|branch|lines?\b|time\b|memory\b|traffic\b|requests?\b)"
+    r"[a-z -]{2,40} (?:is|are|has|have)\b"
+)
+# What is counted with these is a place or a try, and not work: "page 3 of 8", "iteration 3/10".
+_PLACES = pattern(
+    r"(?:\b(?:page|commit|line|chapter|attempt|iteration|loop|round|run|try|pass|day|week|session|slide|figure|version"
+    r"|página|intento|iteración|línea|seite|versuch|zeile|durchlauf|by|score|rated|rating)\s?#?|第\s?)\Z"
+)
+_COUNTED_WORK: tuple[Role, ...] = ("goal", "member", "piece", "stage")
+_LINKS: tuple[Role, ...] = (
+    "progress",
+    "finished",
+    "work",
+    "keyword",
+    "passes",
+    "closed",
+    "verified",
+    "achieve",
+    "open",
+)
 _PART = pattern(r"\bfirst\s(?:\d{1,4}|one|two|three|four|five|few|half|part|step|phase|batch|of)\b")
 # endings of words for some of a number of things
 _OF_SEVERAL = (" of the", "some of", "most of", "half of", " de los", " de las")
@@ -330,7 +450,7 @@ class Objections:
     def partial(self, hit: Hit, span: Span) -> str:
         """Return the objection that it is said of a part of its sentence; a part that the task names is the whole."""
         text, _, part, counts, named = self._analysed(span)
-        if counts and self._is_share(text, hit, *span):
+        if counts and self._is_share(hit, *span):
             return "It is about a part of the work."
         if part:
             return f"It is about a part of the work: “{part}”."
@@ -343,15 +463,46 @@ class Objections:
             return f"It is about one of several: “{one[0]}”."
         return "It is about one part, and more follows." if self.scope.of("following") and _UNIT.search(text) else ""
 
-    def _is_share(self, sentence: str, hit: Hit, begin: int, end: int) -> bool:
+    @cached_property
+    def shares(self) -> tuple[Quantity, ...]:
+        """The quantities that measure the work, in order."""
+        words = (Quantity(hit.start, hit.end, int(hit.name), 100) for hit in self.scope.of("fraction"))
+        found = sorted({*read_quantities(self._prose), *words})
+        if len(found) > 2 * _MOST_QUANTITIES:
+            found = [*found[:_MOST_QUANTITIES], *found[-_MOST_QUANTITIES:]]
+        return tuple(filter(self._measures_work, found))
+
+    def _measures_work(self, quantity: Quantity) -> bool:
+        """Return True for "8 of 15 stories", "50% complete", or a clause of its own; not for another measure."""
+        hit = Hit("", quantity.start, quantity.end)
+        begin, end = self.sentence(hit)
+        ends = (self._prose.find(mark, hit.end, min(end, hit.end + _CLAUSE)) for mark in _CLAUSE_MARKS)
+        stop = min((place for place in ends if place >= 0), default=end)
+        first = 1 + max(self._prose.rfind(mark, max(begin, hit.start - _CLAUSE), hit.start) for mark in _CLAUSE_MARKS)
+        clause = max(begin, first), stop
+        behind = self.scope.within("progress", (hit.end, min(stop, hit.end + _RIGHT_BEHIND)))
+        if quantity.is_stated or (behind and behind[0].start <= hit.end + _NEXT):
+            return True  # "30% complete" is one, whatever else its sentence measures
+        if _PLACES.search(self._prose, clause[0], hit.start):
+            return False
+        if self.is_described(hit) or self.scope.within("optional", (begin, end)):
+            return False
+        lead, rest = self._prose[clause[0] : hit.start], self._prose[hit.end : stop]
+        subject = _BY_ITSELF.fullmatch(lead)
+        if subject and _OF_THINGS.match(rest):
+            return self.scope.any_within((*_LINKS, "unrelated"), (hit.end, stop))
+        if self.scope.within("unrelated", (begin, end) if subject and _BY_ITSELF.fullmatch(rest) else clause):
+            return False
+        if subject and _BY_ITSELF.fullmatch(rest):
+            return True
+        return self.scope.any_within(_LINKS, clause) or self.scope.any_within(_COUNTED_WORK, (hit.end, stop))
+
+    def _is_share(self, hit: Hit, begin: int, end: int) -> bool:
         """Return True for "8 of 15", "60 %", "the first two", "completed 3 items"."""
-        shares = _SHARE.findall(sentence)
-        if shares and any(int(part) < int(whole) for part, whole in shares):
+        if any(share.is_partial and begin <= share.start < end for share in self.shares):
             return True
         near = self._prose[max(begin, hit.start - 30) : min(end, hit.end + 30)]
-        if ("first" in near and _PART.search(near)) or _COUNTED.match(self._prose, hit.end):
-            return True
-        return ("%" in near or "％" in near or "per" in near) and _PERCENT.search(near) is not None
+        return ("first" in near and _PART.search(near) is not None) or _COUNTED.match(self._prose, hit.end) is not None
 
     def _named_part(self, span: Span, *, named: bool) -> str:
         """Return what a sentence calls a part; if it names the task, only some of a number of things."""

@@ -64,6 +64,8 @@ _GOES_ON = pattern(
     r"(?: yet)?,? (?:is|are|give|gives|get|gets|will be|use|uses|fall|falls"
     r"|raise|raises|return|returns|show|see|keep|stay)\b"
 )
+_REMAINS = pattern(r"remains?(?: to be done| to do| open| undone)?[\s*_]{0,3}(?:[.!]|\Z)")
+_NONE_LEFT: tuple[Role, ...] = ("negation", "keyword", "nothing left")
 _FINDING = ("found", "turn", "show", "it seems", "noticed", "saw", "means")
 # The end of a denial without an object: "found that it hasn't.".
 _CLOSED = pattern(r"(?: (?:there|done|complete|finished|yet|so|all|true|the case)){0,3}[\s*_]{0,3}(?:[.,;:!)—–]|\Z)")
@@ -202,7 +204,17 @@ class _OpenWork:
                 continue
             if self._is_about_several(hit, begin) and not self._is_excused(hit):
                 yield hit.start, hit.end
+        yield from self._remaining()
         yield from self._pending()
+
+    def _remaining(self) -> Iterator[Span]:
+        """Yield what a sentence says to remain and nothing else, such as "The search page remains"."""
+        for hit in () if self._objections.task.is_single_item else self._after("open"):
+            begin, _ = self._objections.sentence(hit)
+            begin = max(begin, self._prose.rfind(";", begin, hit.start) + 1)
+            told = _REMAINS.match(self._prose, hit.start) and self._prose[begin : hit.start].strip(_MARKS)
+            if told and not (self._scope.any_within(_NONE_LEFT, (begin, hit.end)) or self._is_excused(hit)):
+                yield hit.start, hit.end
 
     def _is_lack(self, turned: Hit) -> bool:
         """Return True if what is negated is missing: "no code yet"; not "no problems yet"."""
@@ -279,6 +291,8 @@ class _OpenWork:
             goal = scope.before("goal", hit, 2)
             if goal is None or goal.name == "changes" or self._objections.is_described(hit):
                 continue
+            if scope.within("keyword", (goal.end, hit.end)):
+                continue  # "no issues remain" is one
             if not (scope.negated(goal, 3) or scope.negated(hit, 2) or self._is_optional(hit)):
                 yield goal.start, hit.end
         for hit in self._after("begin"):
@@ -394,7 +408,7 @@ class _OpenWork:
         return before.rstrip(" *_").endswith((":", "：", "—", "-", ","))
 
 
-_NOT_FINISHED: frozenset[Role] = frozenset({"unfinished", "yet", "persisting", "proviso"})
+_NOT_FINISHED: frozenset[Role] = frozenset({"unfinished", "yet", "persisting", "open", "proviso"})
 _Kind = tuple[str, AbstractSet[Role], Callable[[_OpenWork], Iterator[Span]], str]
 # The open work of any reply: kind, roles that it needs (a list of states needs none), how to find it, and why it
 # counts.

@@ -45,11 +45,12 @@ plain: not only | but also | nothing but | all remaining | previously failing | 
     done (by|via|through|on|per) | well done | complete (list|the|this|all|these|it) | a complete | the complete
     how it is done | successfully | complete guide | task complete when | if any | (what was|what's|what i've
     what i have|what has been) done | (what was|work) completed | completed work | definition of done
+    while done
 progress/progress: progress
 progress/complete: complete | completed | completion
 progress/done: done
 progress/finished: finished
-progress/of it: of (it|the work|the task|the tasks|the feature|the project)
+progress/of it: of (it|the way|the work|the task|the tasks|the feature|the project)
 progress/through: implemented | way through
 unrelated: coverage | covered | cpu | memory | ram | disk | gpu | faster | slower | smaller | larger | quicker | speedup
     confidence | confident | sure | certain | accuracy | accurate | precision | recall | threshold | discount | battery

@@ -114,7 +114,7 @@ left: remaining | pending | remaining work | todo | todos | to do | to-do | stil
     work remaining | deferred | in progress | what remains | half-way | halfway | untouched | not started | not begun
     still (open|missing|to come) | not (done|yet done|yet) | tomorrow | open (items|points|tasks) | to be done
     unresolved
-open: open | left | remaining | remain | unchecked | outstanding | to go | unfinished | still to do
+open: open | left | remaining | remain | remains | unchecked | outstanding | to go | unfinished | still to do
 begin: start | begin | proceed | continue | move on | starting | proceeding | moving on
 underway: 🔄 | ⏳ | 🚧 | ⌛ | in progress | wip | under way | underway
 optional: optional | optionally | optional/future | future/optional | future | low-priority | low priority
@@ -349,7 +349,11 @@ plain: (when|if|once|as soon as|whenever|that) (context|the context|its context|
 persisting: need | needs | have to be | has to be | require | requires | wait | are waiting | follow | follows | still
 underway: 🔜 | ⬜ | 🔲 | ☐ | ◻ | ◽ | ▢
 act: (i'm|i am|now|i'm now|currently|i'm currently) ({_DOING})
-fraction: (half|third|thirds|quarter|quarters|%|percent) of | of them
+fraction/50: half | half of
+fraction/33: a third | one third | one-third
+fraction/67: two thirds | two-thirds
+fraction/25: a quarter | one quarter
+fraction/75: three quarters | three-quarters
 groundwork: ready for (feature development|development|implementation|coding) | ready (for the implementation
     for the actual|to be implemented|for feature work) | foundation is (in place|laid) | the foundation is
     (laid|set up|all of) the foundation | foundations are in place | project bootstrapped | vertical slice | first slice

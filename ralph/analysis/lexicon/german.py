@@ -96,9 +96,14 @@ unfinished: kontext (ist fast voll|wird knapp|geht zur neige) | mir geht der kon
     halb fertig | zur hälfte | als nächstes | bisher nur | fehlt (der|die|das) | noch kein | noch keine | steht aus
     stehen aus | noch (sieben|drei|zwei) | offen ist noch | offen sind noch | offene punkte | noch nicht
     weiter geht es mit | erst bei | unverändert bei | nur zum teil | fehlen bei | in arbeit | schlägt fehl
-    schlagen fehl
+    schlagen fehl | offen (bleibt|bleiben) | (bleibt|bleiben) offen
 plain: (soll ich|soll ich dann) als nächstes | offene punkte gibt es keine | der rest (des codes|bleibt|ist unverändert)
 part: diese runde | (dieser|diesem) durchlauf | dieser runde | ein teil | vorerst
+fraction/50: hälfte | halb
+fraction/33: ein drittel
+fraction/67: zwei drittel
+fraction/25: ein viertel
+fraction/75: drei viertel
 pieced: durchlauf | runde | phase | im plan | meilenstein
 following: danach folgen | danach folgt | dann kommen | dann folgen | geht es weiter mit | als nächstes | nächste story
     nächste aufgabe | nächster durchlauf | danach kommt

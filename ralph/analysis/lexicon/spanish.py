@@ -147,6 +147,11 @@ part: esta iteración | este ciclo | esta vuelta | una parte | la mayoría | por
     dos de las | tres de los | tres de las | algunos de los | algunas de las | la primera parte | el primer paso
     la primera tarea | una primera versión | la mitad | por hoy
 preparation: análisis | planificación | investigación | lectura | exploración | revisión
+fraction/50: la mitad | mitad
+fraction/33: un tercio
+fraction/67: dos tercios
+fraction/25: un cuarto
+fraction/75: tres cuartos
 stage: fase | etapa | paso | parte | iteración | hito
 proviso: una vez | si | cuando | a menos que | siempre que | en cuanto
 reported: dijiste | según el registro | dice que | por ejemplo
