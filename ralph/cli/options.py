@@ -5,8 +5,6 @@ from typing import Annotated
 
 import typer
 
-from ralph.system.declarations import OTHER
-
 AnyFolder = Annotated[bool, typer.Option("--any", help="last is the newest run of any folder.")]
 AsJson = Annotated[bool, typer.Option("--json", help="As JSON.")]
 Folder = Annotated[Path, typer.Option("--directory", "-C", metavar="DIR", help="The folder to work in.")]
@@ -17,5 +15,7 @@ RunId = Annotated[
     str, typer.Argument(metavar="RUN", help="Its id, the beginning of it, or last: the last run of this folder.")
 ]
 StoreName = Annotated[str | None, typer.Option("--store", metavar="URL", help="Where runs are kept.")]
-Trust = Annotated[bool, typer.Option("--trust", rich_help_panel=OTHER, help="Consent to the workspace's own settings.")]
+Trust = Annotated[  # the panel is `declarations.OTHER`, which the help of most commands does not load
+    bool, typer.Option("--trust", rich_help_panel="Other settings", help="Consent to the workspace's own settings.")
+]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask, also where it is about another folder.")]
