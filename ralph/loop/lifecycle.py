@@ -30,6 +30,10 @@ _TASK_MASKED = (
     "`ralph resume`, the agent gets *** in its place. To avoid that, put it into a file of the workspace, and name the "
     "file in the task."
 )
+_STILL_MASKED = (
+    "The task is stored masked, so the agent gets *** in the place of what looked like a secret. "
+    "`ralph tell` cannot bring it back: put it into a file of the workspace, and name the file by `ralph tell`."
+)
 
 _LOST = 20
 """Paths of the user's that the record of a run names as removed."""
@@ -80,7 +84,8 @@ async def begin(starting: Starting, task: str, run_id: str) -> ActiveRun:
         checkpoint = await parts.workspace.checkpoint(run_id, 0, "after", seen=before)
     record = RunRecord(
         id=run_id,
-        task=parts.redactor(task),
+        task=(masked := parts.redactor(task)),
+        masked=masked != plain(task),
         workspace=str(parts.workspace.path),
         origin=str(parts.workspace.origin) if parts.workspace.origin else None,
         onto=parts.workspace.onto,
@@ -97,10 +102,7 @@ async def begin(starting: Starting, task: str, run_id: str) -> ActiveRun:
     await starting.store.create(record, owner=owner.token)
     run = starting.activate(record, RunState.of(record), owner, stop, seq=0)
     run.before, run.written = before, plain(task)
-    told = started(parts, run, orphans)
-    if record.task != run.written:
-        told.append(events.Diagnosed(**run.stamp(now, iteration=0), text=_TASK_MASKED))
-    await run.log.commit(*told, *checked(parts, run, verification, took))
+    await run.log.commit(*started(parts, run, orphans), *checked(parts, run, verification, took))
     return run
 
 
@@ -139,6 +141,9 @@ def started(
     told: list[events.Event] = [begun]
     if orphans:
         told.append(events.OrphansEnded(**run.stamp(now, iteration=0), processes=orphans))
+    if run.record.masked:
+        about = _STILL_MASKED if resumed else _TASK_MASKED
+        told.append(events.Diagnosed(**run.stamp(now, iteration=0), text=about))
     if withheld := parts.executor.confinement.variables.withheld(os.environ):
         told.append(events.Diagnosed(**run.stamp(now, iteration=0), text=withheld))
     return told

@@ -168,6 +168,7 @@ class RunRecord(BaseModel, frozen=True):
     """A run as a whole.
 
     Attributes:
+        masked: the task is stored with *** in the place of what looks like a secret.
         origin: the folder that the workspace is a worktree of, if Ralph made one for the run.
         onto: the branch that was checked out there, which the worktree's branch is merged into; None without one.
         imported: it is a copy of a run in another store, and its checkpoints are not this store's to remove.
@@ -195,6 +196,7 @@ class RunRecord(BaseModel, frozen=True):
 
     id: str
     task: str
+    masked: bool = False
     workspace: str | None = None
     origin: str | None = None
     onto: str | None = None

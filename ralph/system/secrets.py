@@ -6,10 +6,7 @@ addresses, and private keys. The shapes are Ralph's own and those of gitleaks (`
 by `.ci/gitleaks.py`).
 
 What is not seen (escape sequences, control and zero-width characters) is removed first: it would break a secret in two
-that a terminal shows whole.
-
-A text that comes in pieces is masked to the very same result as the whole. `RedactedStream` holds back what could
-still become part of a secret: in prose the current word, after a secret name a few words.
+that a terminal shows whole. A text in pieces is masked as the whole is: what could still become part of a secret waits.
 """
 
 import json
@@ -80,15 +77,15 @@ _ASSIGNING = pattern(
 )
 # Values by what opens them (nothing, a tag, a line's end, quotes, quotes within quotes); the parts a text may end with.
 _VALUES = {
-    "": (r"[^\s\"'`,;&|(){}\[\]<>\\=]{6,200}+={0,2}+(?![(\[])", r"[^\s\"'`,;&|(){}\[\]<>\\=]{0,200}={0,2}"),
-    ">": (r"[^<>\n]{6,200}(?=</)", r"[^<>\n]{0,200}<?"),
+    "": (r"[^\s\"'`,;&|(){}\[\]<>\\=]{3,200}+={0,2}+(?![(\[])", r"[^\s\"'`,;&|(){}\[\]<>\\=]{0,200}={0,2}"),
+    ">": (r"[^<>\n]{3,200}(?=</)", r"[^<>\n]{0,200}<?"),
     "\n": (
         r"([ \t]{1,20})[^\s][^\n]{5,200}(?:\n\1[^\n]{1,200}){0,8}",
         r"(?:([ \t]{1,20})[^\n]{0,200}(?:\n\1[^\n]{0,200}){0,8}(?:\n[ \t]{0,20})?)?",
     ),
-    **{q: (rf"(?:[^{q}\\\n]|\\.){{6,200}}(?={q})", rf"(?:[^{q}\\\n]|\\.){{0,200}}\\?") for q in "\"'`"},
+    **{q: (rf"(?:[^{q}\\\n]|\\.){{3,200}}(?={q})", rf"(?:[^{q}\\\n]|\\.){{0,200}}\\?") for q in "\"'`"},
     **{
-        rf"\{q}": (rf"(?:{inner}){{6,200}}(?=\\{q})", rf"(?:{inner}){{0,200}}\\{{0,3}}")
+        rf"\{q}": (rf"(?:{inner}){{3,200}}(?=\\{q})", rf"(?:{inner}){{0,200}}\\{{0,3}}")
         for q, inner in ((q, rf"[^{q}\\\n]|\\\\\\?.|\\[^{q}\\\n]") for q in "\"'`")
     },
 }
@@ -109,13 +106,20 @@ _PLACEHOLDER = pattern(
     r"|[\w/.-]*(?:forgot(?:ten)?|reset|change|update|confirm|recover|lost)[-_/.]?password(?:[-_/.][a-z_/.-]*)?"
     r"|(?:string|password|passwd|secret|token|none|null|true|false|undefined|required|optional|redacted|hidden|masked"
     r"|bearer|basic|\w*pass|object|number|integer|boolean|default|unknown|invalid|missing|changed|expired|enabled"
-    r"|disabled)s?[.!?]?"
+    r"|disabled|str|int|bool|nil|yes|off|any)s?[.!?]?"
 )
 _WORDS = pattern(r"[A-Za-z]*[0-9]{0,4}(?:[-_.:/][A-Za-z]*[0-9]{0,4})*")
-"""Names, versions and paths: words with a number behind."""
-_DIGIT, _LETTER = pattern(r"[0-9]"), pattern(r"[A-Za-z]")
+_MEMBER = pattern(rf"(?=(?:[^.]*\.)*[A-Za-z_]+(?:\.|\Z)){_WORDS.pattern}")
+"""Names, versions and paths: words with a number behind. The member of an object has a name without one."""
+_LETTER, _MIXED = pattern(r"[A-Za-z]"), pattern(r"(?=.*[A-Za-z]).*[0-9]")
 _STRONG = pattern(r"(?i)[_\"'-]?(?:store|key)?pass|pwd|secret")
-_WORDLIKE = pattern(r"[A-Za-z./_:-]+[.,:;!?]?")
+_MENTION = pattern(r"(?i)\b(?:the|an?|this|your|no|via|die|das|der|option|flag|or|and|und) -[\w-]{0,30}\Z")
+_MENTIONED = pattern(
+    r"(?i)(?:options?|flags?|arguments?|parameters?|switch|is|was|are|be|to|and|or|if|when|with|without|for|from|into|in|on"
+    r"|of|as|at|by|but|can|may|must|should|will|not|the|an?|that|this|it|instead|only|too|also|again|first|then|values?"
+    r"|works?|takes?|needs?|has|does|before|after|because|here|oder|und|ist|wird|nicht)[.,:;!?)]*|(?-i:[A-Z_]+)"
+)
+"""The text around a flag that is only mentioned: before its name, and the word behind it."""
 _TAILS = {
     "key": pattern(r"[A-Za-z0-9_=-]*"),
     "token": pattern(r"[A-Za-z0-9_.-]*"),
@@ -139,7 +143,7 @@ _SECRET_PART = pattern(
 
 
 class _Secret(NamedTuple):
-    """A secret in a text: its span, its replacement, and what of the following text belongs to it as well."""
+    """A secret: its span, its replacement, and what of the following text belongs to it."""
 
     start: int
     end: int
@@ -155,13 +159,9 @@ class _Rule(NamedTuple):
 
 
 class _Rules(NamedTuple):
-    """The rules: those of gitleaks, and Ralph's own (`shapes.json`).
+    """The rules by the position of their hint in `sought`: those of gitleaks, and Ralph's own (`shapes.json`).
 
-    Attributes:
-        sought: the hints at secrets.
-        tried: by the position of their hint in `sought`, the rules to try there.
-        inner: in the same way, shapes that are known by what stands within them, such as Telegram's.
-        commands: passwords that are known by what stands before them: a program, a keyword. They are the group.
+    `inner` has shapes known by what stands within them, `commands` passwords known by what stands before them.
     """
 
     sought: "AhoCorasick"
@@ -426,35 +426,35 @@ def _looks_secret(match: re.Match[str], value: str, opened: str) -> bool:
     name, between = match["name"], "=" if match["pair"] else match["between"]
     begin = match.start() + (name[0] in "_-")
     strong, in_capitals = bool(_STRONG.match(name)), name.isupper()
-    is_data = bool(_DATA.search(match.string, max(begin - 40, 0), begin))
+    before = match.string[max(begin - 40, 0) : begin]
+    is_data, is_pwd = bool(_DATA.search(before)), name.lower() == "pwd" and before[-1:] != "_"
     if not between.strip("( \t,\\\"'"):
         alone = strong and "," not in between
         by_name = alone and (in_capitals or (is_data and between != "("))
         if opened:
             return by_name or ((alone or is_data) and _is_random(value, 6 if strong else 12))
-        is_word = _WORDLIKE.fullmatch(value) if strong else not _is_random(value, 12)
+        is_word = _MENTION.search(before) or _MENTIONED.fullmatch(value) if strong else not _is_random(value, 12)
         return is_data and not is_word and value[0] not in "/~."
+    if len(value) < _SHORTEST:  # masked only where a value must stand
+        names_it = is_data or (in_capitals and not is_pwd)
+        return strong and (opened not in {"", "\n"} or (between == "=" and names_it)) and bool(_LETTER.search(value))
     if _is_login(name, value):
         return True
-    is_folder = name.lower() == "pwd" and value.lstrip("~.").startswith("/")
+    is_folder = is_pwd and value.lstrip("~.").startswith("/")
     if opened and strong and not is_folder and (" " not in value or (in_capitals and between == "=" and opened != "`")):
         return bool(_LETTER.search(value)) or len(value) >= 8
-    is_member = not (opened or in_capitals or is_data) and "." in value and _WORDS.fullmatch(value)
+    is_member = not (opened or in_capitals or is_data) and "." in value and _MEMBER.fullmatch(value)
     if opened or not strong or is_folder or is_member:
         return _is_random(value, 1 if opened else 12)
-    if not _is_mixed(value):
+    if not _MIXED.match(value):
         return (in_capitals and between.endswith("=")) or (is_data and between == "=")
     mixed_case = not (value.islower() or value.isupper())
     return between.endswith("=") or _is_random(value, 8) or (len(value) >= 12 and mixed_case and value.isascii())
 
 
-def _is_mixed(value: str) -> bool:
-    return bool(_LETTER.search(value) and _DIGIT.search(value))
-
-
 def _is_random(value: str, least: int) -> bool:
     """Return True for letters and digits that are no word with a number, as names in code are."""
-    return _is_mixed(value) and value.isascii() and len(value) >= least and not _WORDS.fullmatch(value)
+    return bool(_MIXED.match(value)) and value.isascii() and len(value) >= least and not _WORDS.fullmatch(value)
 
 
 def _is_login(name: str, value: str) -> bool:

@@ -6,7 +6,8 @@ Python's standard library), `found_where` (some of them), `ms_1mb` (masking that
 character of 4 MB ÷ of 1 MB), and `hostile_ratio` (the slowest hostile text, for 1 MB ÷ that text).
 
 The shapes are templates that are filled at random: `{hex:32}` with hexadecimal digits, `{alnum:20}` with letters and
-digits, `{upper:16}` with capitals and digits, `{word:40}` with letters, digits, `_` and `-`, `{num:10}` with digits;
+digits, `{upper:16}` with capitals and digits, `{word:40}` with letters, digits, `_` and `-`, `{num:10}` with digits,
+`{letters:8}` with small consonants;
 `\\n` is a line's end.
 """
 
@@ -27,6 +28,7 @@ ALPHABETS = {
     "lower": string.ascii_lowercase + string.digits,
     "word": string.ascii_letters + string.digits + "_-",
     "num": string.digits,
+    "letters": "bcdfghjklmnpqrstvwxz",
     "bech": "QPZRY9X8GF2TVDW0S3JN54KHCE6MUA7L",
     "b64": string.ascii_letters + string.digits + "+/",
 }
@@ -226,6 +228,16 @@ address with a token: https://{alnum:40}@git.example.com/repo.git
 jdbc: jdbc:mysql://db/shop?user=app&password={alnum:12}
 go address: app:{alnum:12}@tcp(db:3306)/shop
 export with spaces: export PASSWORD='{alnum:12} horse battery'
+flag with a word: deploy --password {letters:9} --to db
+flag with a word at the end: deploy --db-password {letters:8}
+curl behind spaces: curl -s -u     deploy:{alnum:12} https://example.com
+short variable: DB_PASSWORD={letters:4}
+short flag: deploy --password {letters:5} --to db
+short flag with equals sign: deploy --password={letters:4} --to db
+short json: {"user": "app", "password": "{letters:4}"}
+short query: GET /login?user=app&password={letters:5}&page=2
+short xml: <password>{letters:5}</password>
+secret with a dot: client_secret={letters:3}{num:1}.{letters:5}{num:1}
 json with quotes: {"password": "ab\\"{alnum:12}\\"cd"}
 """
 CONTEXTS = ("{}", "The value is {}", "`{}`", "export X={}\n", '{{"value": "{}"}}', "see {}, then go")
@@ -244,13 +256,13 @@ HOSTILE = (
 
 
 def filled(template: str, source: random.Random) -> tuple[str, list[str]]:
-    """Return an example of a shape and its random parts of at least eight characters."""
+    """Return an example of a shape and its random parts of at least four characters."""
     parts: list[str] = []
 
     def fill(found: re.Match[str]) -> str:
         letters = ALPHABETS[found[1]]
         text = "".join(source.choices(letters, k=int(found[2]) - 1)) + ("7" if "7" in letters else letters[-1])
-        parts.extend([text] if len(text) >= 8 else [])
+        parts.extend([text] if len(text) >= 4 else [])
         return text
 
     return re.sub(r"\{(\w+):(\d+)\}", fill, template), parts

@@ -70,11 +70,22 @@ async def test_a_reviewer_is_given_the_task_as_written_and_its_words_reach_the_a
     assert "Passwort" not in "".join(kept)
 
 
+MASKED = (
+    "The task is stored masked, so the agent gets *** in the place of what looked like a secret. "
+    "`ralph tell` cannot bring it back: put it into a file of the workspace, and name the file by `ralph tell`."
+)
+
+
 async def test_after_a_resume_the_agent_gets_the_task_as_it_is_stored() -> None:
     store, executor = MemoryStore(), ScriptedExecutor(then=lambda _prompt, _turn: DONE)
     async with Runner(executor=executor, store=store, limits=Limits(max_iterations=1), verify=["false"]) as runner:
         run = await runner.run(TASK)
-    async with Runner(executor=executor, store=store, limits=Limits(max_iterations=2), verify=["false"]) as runner:
+    seen, limits = SeenEvents(), Limits(max_iterations=2)
+    async with Runner(executor=executor, store=store, limits=limits, verify=["false"], hooks=[seen]) as runner:
         await runner.resume(run.id)
+        plain = await runner.run("Say that *** stands for emphasis.")
+    (said,) = [event for event in seen.of("diagnosed") if "stored masked" in event.text]
+    assert (said.run_id, said.text) == (run.id, MASKED)
+    assert said.run_id != plain.id
     assert TASK in executor.prompts[0].text
     assert Redactor()(TASK) in executor.prompts[1].text
