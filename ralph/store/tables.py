@@ -3,7 +3,9 @@
 The methods of `Tables` are those of `Store`; those that yield there return pages here.
 """
 
+import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from datetime import UTC
 from itertools import islice
 from operator import itemgetter
@@ -52,9 +54,6 @@ TRACES = 2000
 """The number of traces in one query."""
 
 MOST_PROBLEMS = 20
-
-_OLDER = " An older Ralph that still had the store open when this one began to use it leaves it so, too."
-"""Only runs are written again, and an older version does so without a checksum."""
 
 _LARGEST = 2**31 - 1
 """The largest number that every database accepts in a query; no record has a larger one."""
@@ -384,18 +383,17 @@ class Tables:
                 yield error.problem
 
     def _changed_rows(self, table: Table, name: str) -> Iterator[str]:
-        """Yield the rows whose checksum does not match; those of older versions have none."""
+        """Yield the rows whose checksum does not match; those of older versions have none, or that of a row before."""
         streaming = select(table).where(table.c.checksum.is_not(None)).order_by(*table.primary_key)
         changed: list[str] = []
         with self.connection.begin(), self.connection.execute(streaming.execution_options(yield_per=100)) as result:
             for row in result.mappings():
                 *values, kept = row.values()
-                if schema.checksum(values) != kept:
+                if schema.checksum(values) != kept and not (table is schema.runs and _is_older(row["record"])):
                     changed.append(name.format_map(row))
                 if len(changed) >= MOST_PROBLEMS:
                     break
-        also = _OLDER if table is schema.runs else ""
-        yield from (f"{each} was changed after it was written: its checksum does not match.{also}" for each in changed)
+        yield from (f"{each} was changed after it was written: its checksum does not match." for each in changed)
 
     def _gaps(self, table: Table, number: Column[int]) -> Iterator[str]:
         run_id, last = table.c.run_id, func.max(number)
@@ -414,6 +412,14 @@ class Tables:
             return sum(_read_run(run_id, row.record).forgotten for row in self._all(_record_of(run_id)))
         except RecordError:
             return 0
+
+
+def _is_older(record: object) -> bool:
+    """Return True for a run as a Ralph from before checksums writes it again: it leaves the checksum as it was."""
+    with suppress(ValueError, TypeError, RecursionError):
+        keys = frozenset(json.loads(str(record)))
+        return "pruned" not in keys and keys <= RunRecord.model_fields.keys()
+    return False
 
 
 def _record_of(run_id: str) -> Select[Any]:
