@@ -47,6 +47,7 @@ from ralph.executors.permissions import PermissionPolicy
 from ralph.executors.program_output import Event, JsonLines, Line, Oversized, Unreadable
 from ralph.prompt import Prompt
 from ralph.system.process import ByteStream, Running, spawn
+from ralph.system.process_tree import scratch_folder
 from ralph.system.sandbox import Confinement, Needs
 from ralph.types.output import Answered, Failed, Outcome, Output
 
@@ -163,7 +164,7 @@ class AgentExecutor(Executor):
     def own_folder(self, name: str) -> Path:
         """Return a folder that `stop` removes; it is made when it is first asked for."""
         if self._folders is None:
-            self._folders = TemporaryDirectory(prefix=f"ralph-{self.name}-", ignore_cleanup_errors=True)
+            self._folders = scratch_folder(self.name)
         folder = Path(self._folders.name, name)
         folder.mkdir(exist_ok=True)
         return folder

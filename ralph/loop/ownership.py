@@ -18,6 +18,7 @@ from ralph.system.process_tree import (
     lives,
     machine,
     mark_of_this_process,
+    remove_left_folders,
     start_of,
     started_by,
 )
@@ -83,19 +84,18 @@ async def end_orphans(*owners: Owner) -> tuple[str, ...]:
     """End the process trees that dead processes left behind; return their numbers and names.
 
     They carry the mark of their parent. This process and its ancestors are left out: you may type `ralph resume` in a
-    shell that the dead run's agent had opened.
+    shell that the dead run's agent had opened. Temporary folders of dead processes are removed, too.
 
     Raises:
         UsageError: one of them cannot be ended.
     """
     marks = {owner.mark for owner in owners if owner.mark and is_here(owner)}
-    if not marks:
-        return ()
     ended: dict[int, str] = {}
     orphans: set[psutil.Process] = set()
     for _ in range(_LOOKS):
-        orphans = await anyio.to_thread.run_sync(_orphans, marks)
+        orphans = await anyio.to_thread.run_sync(_orphans, marks) if marks else set()
         if not orphans:
+            await anyio.to_thread.run_sync(remove_left_folders)
             return tuple(ended.values())
         ended |= {process.pid: _named(process) for process in orphans}
         await end_family(orphans)

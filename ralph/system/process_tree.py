@@ -8,11 +8,15 @@ process without its parent is found by a mark: an environment variable, which ch
 import hashlib
 import os
 import platform
+import re
 import secrets
+import shutil
+import stat
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory, gettempdir
 
 import anyio
 import anyio.to_thread
@@ -27,6 +31,7 @@ GRACE = 2.0
 
 _THIS_PROGRAM = secrets.token_hex(8)
 
+_SCRATCH = re.compile(r"ralph-.*-([0-9]{1,10})\.(t?[0-9]{1,20})\.([0-9a-f]{16})-\w+", re.ASCII)
 _SAME_START = 5.0
 """Seconds by which two readings of a start by the clock may differ: setting the clock moves it."""
 
@@ -81,6 +86,23 @@ def has_ended(pid: int, start: str) -> bool:
     except psutil.Error:
         return False
     return not (same and lives(process))
+
+
+def scratch_folder(name: str) -> TemporaryDirectory[str]:
+    """Return a temporary folder; after a kill, `remove_left_folders` of another process removes it."""
+    owner = f"{os.getpid()}.{start_of(os.getpid())}.{digest(machine())}"
+    return TemporaryDirectory(prefix=f"ralph-{name}-{owner}-", ignore_cleanup_errors=True)
+
+
+def remove_left_folders() -> None:
+    """Remove this user's scratch folders whose process has ended; blocks for a moment. No link is followed."""
+    for folder in Path(gettempdir()).glob("ralph-*"):
+        owner = _SCRATCH.fullmatch(folder.name)
+        if owner and owner[3] == digest(machine()) and has_ended(int(owner[1]), owner[2]):
+            with suppress(OSError):
+                about = folder.lstat()
+                if stat.S_ISDIR(about.st_mode) and about.st_uid == os.getuid():
+                    shutil.rmtree(folder)
 
 
 def marked(environment: Mapping[str, str], marker: str) -> dict[str, str]:

@@ -6,8 +6,8 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
+from ralph.system.process_tree import scratch_folder
 from ralph.workspace.gate import Git, GitError, environment, read_settings, settings_text
 
 _KEPT = frozenset((
@@ -109,7 +109,7 @@ def _by_key(settings: Iterable[_Setting]) -> dict[str, list[str]]:
 def _edited(text: bytes, keys: Iterable[str], wanted: Sequence[_Setting]) -> bytes:
     """Return the text of a settings file with other values of some keys, as git edits it."""
     git = Git(environment(GIT_DIR=os.devnull), ())
-    with TemporaryDirectory(prefix="ralph-") as folder:
+    with scratch_folder("git") as folder:
         file = Path(folder, "config")
         file.write_bytes(text)
         for key in keys:
@@ -137,7 +137,7 @@ def users_settings(git_dir: Path, common: Path) -> dict[str, str]:
     """Return the user's own settings that are kept, for a repository: those of the machine and the home. Blocks."""
     told = {name: value for name, value in os.environ.items() if name.startswith("GIT_CONFIG_") and name in _WHERE}
     env = {name: value for name, value in environment().items() if name not in _WHERE} | told
-    with TemporaryDirectory(prefix="ralph-") as made:  # a repository with only what conditions of `includeIf` regard
+    with scratch_folder("git") as made:  # a repository with only what conditions of `includeIf` regard
         for name in ("objects", "refs"):
             Path(made, name).mkdir()
         with suppress(GitError):

@@ -8,7 +8,6 @@ succeeded if the status is 0, the CLI reports a result of 0, nothing was aborted
 
 import os
 import re
-import tempfile
 import uuid
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -35,6 +34,7 @@ from ralph.executors.program_output import Event, Oversized
 from ralph.prompt import Prompt
 from ralph.system.files import find_program
 from ralph.system.process import Running, run
+from ralph.system.process_tree import scratch_folder
 from ralph.system.sandbox import Confinement
 from ralph.types import evolve
 from ralph.types.choices import CliMode, WireApi
@@ -147,7 +147,7 @@ class CopilotCLIExecutor(CopilotExecutor, ProgramExecutor):
         if self.mode == "what-the-shell":
             return await self._ask(self.program or Path(_LEGACY), prompt.text, turn)
         turn.transcript.session_id = turn.session_id or str(uuid.uuid4())
-        with tempfile.TemporaryDirectory(prefix="ralph-turn-", ignore_cleanup_errors=True) as folder:
+        with scratch_folder("turn") as folder:
             return await self._converse_in(Path(folder), prompt, turn)
 
     async def _converse_in(self, folder: Path, prompt: Prompt, turn: Turn) -> Outcome:

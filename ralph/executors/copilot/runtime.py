@@ -8,7 +8,6 @@ continue the sessions in the same home folder.
 import asyncio
 import logging
 import os
-import tempfile
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from importlib import import_module
@@ -26,7 +25,7 @@ from ralph.executors.copilot.provision import SUPPORTED, is_supported
 from ralph.system import process_tree
 from ralph.system.files import find_program
 from ralph.system.process import has_terminal
-from ralph.system.process_tree import end_tree, marked, new_marker, survivors
+from ralph.system.process_tree import end_tree, marked, new_marker, scratch_folder, survivors
 
 if TYPE_CHECKING:
     from copilot import CopilotClient
@@ -64,7 +63,7 @@ class CopilotRuntime:
     ) -> None:
         self._program, self._environment, self._home, self._confined = program, environment, home, confined
         self._marker = new_marker()
-        self._logs = tempfile.TemporaryDirectory(prefix="ralph-copilot-logs-", ignore_cleanup_errors=True)
+        self._logs = scratch_folder("copilot-logs")
         self._log_read = 0
         self._process: psutil.Process | None = None
         self._pipes: list[IO[bytes]] = []
