@@ -24,11 +24,11 @@ def log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     class Here:
         name = str(folder)
 
-        def __init__(self, **_options: object) -> None: ...
+        def __init__(self, _name: str) -> None: ...
 
         def cleanup(self) -> None: ...
 
-    monkeypatch.setattr(copilot_runtime.tempfile, "TemporaryDirectory", Here)
+    monkeypatch.setattr(copilot_runtime, "scratch_folder", Here)
     return folder / "process-1-2.log"
 
 
