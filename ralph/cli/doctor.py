@@ -12,7 +12,7 @@ from ralph.cli.output import console, print_json
 from ralph.errors import RalphError, UsageError, in_words, naming_store
 from ralph.system.secrets import Redactor
 from ralph.system.text import one_line
-from ralph.watch.terminal import print_text, sign
+from ralph.watch.terminal import print_rows, print_text, sign
 
 if TYPE_CHECKING:
     from ralph.executors.copilot.doctor import Finding
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from ralph.system.sandbox import Confinement
 
 _EXECUTOR_CHECKS = {"copilot", "endpoint", "executor"}
-_REQUIRED_CHECKS = {"store", "workspace", "settings", "sandbox", "conflict"}
+_REQUIRED_CHECKS = {"store", "workspace", "settings", "sandbox", "conflict", "verify program", "trust"}
 _COPILOT_CHECKS = {"copilot", "copilot-runtime", "github-copilot-sdk", "login"}
 _TIMEOUT = 20.0
 _ENDPOINT_REMEDY = "Start the model's server, or correct executor.base_url: `ralph config show` says where it is set."
@@ -33,7 +33,7 @@ async def doctor(*, directory: Folder = Path(), as_json: AsJson = False, store: 
     """Check everything that a run needs.
 
     Exits with 0 if a run can work, 6 if no executor can, 2 if settings, folder,
-    store or sandbox prevent it.
+    store or sandbox prevent it, or the folder's settings lack your consent.
     """
     from ralph.settings import workspace_folder
 
@@ -74,7 +74,7 @@ async def _all_findings(folder: Path, store: str | None) -> "list[Finding]":
     if own.base_url:
         seen = [finding for finding in seen if finding.name != "login"]  # the user's own endpoint needs no GitHub login
         seen.append(await _endpoint(own.base_url))
-    return [
+    every = [
         *seen,
         *await _executors(settings, plugins),
         *_plugins(plugins),
@@ -84,6 +84,24 @@ async def _all_findings(folder: Path, store: str | None) -> "list[Finding]":
         *_workspace(folder, settings),
         *problems,
     ]
+    known = {finding.detail for finding in every}
+    return [*every, *(each for each in _settings(folder, settings, plugins) if each.detail not in known)]
+
+
+def _settings(folder: Path, settings: "Settings", plugins: "Plugins") -> "list[Finding]":
+    """Return why a run would refuse the settings, those without consent included; it builds what a run would."""
+    from ralph.loop.assembly import runner_arguments
+    from ralph.loop.runner import Runner
+    from ralph.plugins import BuildContext
+    from ralph.settings import read_settings
+
+    try:
+        read_settings(folder, own="shown")
+        plugins.display(settings.display, BuildContext())
+        Runner(**runner_arguments(settings, workspace=folder, plugins=plugins))
+    except RalphError as error:
+        return [_failed("settings", error)]
+    return []
 
 
 def _finding(name: str, *, ok: bool, detail: str, remedy: str = "") -> "Finding":
@@ -151,25 +169,31 @@ def _plugins(plugins: "Plugins") -> "list[Finding]":
 async def _sandbox(settings: "Settings", folder: Path) -> "list[Finding]":
     from ralph.loop.assembly import confinement_for
 
-    if not settings.sandbox.used:
-        return []
     confinement = confinement_for(settings, folder)
     try:
         await confinement.require()
         missing = await _unseen_programs(settings, confinement, folder)
     except RalphError as error:
         return [_failed("sandbox", error)]
-    working = _finding("sandbox", ok=True, detail=f"{settings.sandbox.kind}, network: {settings.sandbox.network}")
-    return missing or [working]
+    if missing or not settings.sandbox.used:
+        return missing
+    return [_finding("sandbox", ok=True, detail=f"{settings.sandbox.kind}, network: {settings.sandbox.network}")]
 
 
 async def _unseen_programs(settings: "Settings", confinement: "Confinement", folder: Path) -> "list[Finding]":
-    """Try the programs of the verify commands in the sandbox, with `--version`; the workspace's own are not run."""
-    from ralph.system.process import run
+    """Try to start the programs of the verify commands; with the sandbox in it, by `--version`."""
+    from ralph.system.process import require_program, run
     from ralph.verifiers.command import UNSEEN_REMEDY, not_started, parse_command
 
     found: list[Finding] = []
     for program in dict.fromkeys(parse_command(text)[0] for text in settings.verify if text != "none"):
+        try:
+            require_program(program, folder)
+        except RalphError as error:
+            found.append(_failed("verify program", error))
+            continue
+        if not settings.sandbox.used:
+            continue
         argv = ["test", "-x", program] if "/" in program else [program, "--version"]
         tried = await run(
             confinement.command(argv, cwd=folder), cwd=folder, env=confinement.environment(), timeout=_TIMEOUT
@@ -228,14 +252,17 @@ def _workspace(folder: Path, settings: "Settings") -> "list[Finding]":
 
 
 def _print(found: "Sequence[Finding]", code: int) -> None:
+    from rich.text import Text
+
     out = console()
+    rows: list[tuple[Text | str, Text | str]] = []
     for finding in found:
         required = finding.name in _EXECUTOR_CHECKS | _REQUIRED_CHECKS
         mark, style = ("✓", "green") if finding.ok else ("✗", "red") if required else ("!", "yellow")
         mark = mark if mark == "!" else sign(out, mark)
-        print_text(out, (f"{mark} {finding.name:<19}", style), one_line(finding.detail, 400))
-        if finding.remedy:
-            print_text(out, f"{'':<21}{one_line(finding.remedy, 400)}", style="dim")
+        rows.append((Text(f"{mark} {finding.name}", style=style), one_line(finding.detail, 1_000)))
+        rows += [("", Text(one_line(finding.remedy, 1_000), style="dim"))] if finding.remedy else []
+    print_rows(out, rows, width=20)
     ends = {0: "A run can work here.", 2: "A run cannot work here yet.", 6: "No executor can work here yet."}
     ends |= {0: _UNSEEN_LOGIN} if any(finding.name == "login" and not finding.ok for finding in found) else {}
     print_text(out, f"\n{ends[code]}", style="bold")

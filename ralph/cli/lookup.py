@@ -100,6 +100,8 @@ async def opened_store(name: str | None, folder: Path | None = None) -> "AsyncGe
     async with store if path is None or _exists(path) else MemoryStore() as opened:
         await _end_left_behind(opened, here)
         yield opened
+        for problem in opened.unreadable:
+            sys.stderr.write(f"ralph: {one_line(problem, 400)}\n")
 
 
 async def _end_left_behind(store: "Store", folder: Path) -> None:

@@ -59,12 +59,12 @@ def _list(directory: Path | None, limit: int, store: str | None, *, as_json: boo
     from ralph.settings import workspace_folder
 
     folder = workspace_folder(directory) if directory else None
-    found = anyio.run(_runs, store, folder, limit)
+    found, odd = anyio.run(_runs, store, folder, limit)
     if as_json:
         print_json([_as_json(run) for run in found])
     elif found:
         _print([(run, run_state(run)) for run in found])
-    else:
+    elif not odd:
         print_paragraph(f"No run yet{f' in {folder}' if folder else ''}. `ralph run{store_option(store)}` makes one.")
 
 
@@ -77,14 +77,16 @@ def _quick_list(store: str | None, limit: int) -> "list[ListedRun] | None":
     return listed_runs(path, limit) if path else None
 
 
-async def _runs(store: str | None, folder: Path | None, limit: int) -> "list[RunRecord]":
+async def _runs(store: str | None, folder: Path | None, limit: int) -> "tuple[list[RunRecord], bool]":
+    """Return the runs, and whether others cannot be read."""
     from ralph.types import evolve
 
     async with opened_store(store, folder) as opened:
         found = await opened.runs(workspace=str(folder) if folder else None, limit=limit)
-        return [
+        listed = [
             run if run.finished_at else evolve(run, iterations=await opened.last_iteration(run.id)) for run in found
         ]
+        return listed, bool(opened.unreadable)
 
 
 def _as_json(run: "RunRecord") -> dict[str, Any]:

@@ -43,7 +43,12 @@ class Store:
 
     `append` is atomic: after a crash, all or nothing of its arguments is stored. When it returns, they are durable. A
     cancelled call stores all or nothing, too.
+
+    Attributes:
+        unreadable: why `runs` has left out runs, in a sentence for each.
     """
+
+    unreadable: tuple[str, ...] = ()
 
     async def create(self, run: RunRecord, events: Sequence[Event] = (), *, owner: str = "") -> None:
         """Add a run with a new id, owned by the token if one is given."""
@@ -110,7 +115,7 @@ class Store:
         raise NotImplementedError
 
     async def runs(self, *, workspace: str | None = None, limit: int = 100) -> list[RunRecord]:
-        """Return the newest runs, newest first."""
+        """Return the newest runs that can be read, newest first; `unreadable` names the others."""
         raise NotImplementedError
 
     def iterations(self, run_id: str) -> AsyncIterator[IterationRecord]:

@@ -149,7 +149,9 @@ class SqlStore(Store):
         return await self._do(Tables.run, run_id)
 
     async def runs(self, *, workspace: str | None = None, limit: int = 100) -> list[RunRecord]:
-        return await self._do(Tables.runs, workspace, limit)
+        found, odd = await self._do(Tables.runs, workspace, limit)
+        self.unreadable = tuple(dict.fromkeys((*self.unreadable, *odd)))
+        return found
 
     async def iteration(self, run_id: str, number: int) -> IterationRecord | None:
         return await self._do(Tables.iteration, run_id, number)

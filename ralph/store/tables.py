@@ -220,11 +220,24 @@ class Tables:
             return _read_run(*found[0])
         return None
 
-    def runs(self, workspace: str | None, limit: int) -> list[RunRecord]:
+    def runs(self, workspace: str | None, limit: int) -> tuple[list[RunRecord], list[str]]:
+        """Return the newest runs that can be read, and what is wrong with the others among them."""
         newest = select(_run.id, _run.record).order_by(_run.started_at.desc(), _run.id.desc())
         if workspace is not None:
             newest = newest.where(_run.workspace == storable(workspace))
-        return [_read_run(*row) for row in self._all(newest.limit(min(limit, _LARGEST)))]
+        most = min(limit, _LARGEST)
+        while True:
+            rows = self._all(newest.limit(most))
+            found: list[RunRecord] = []
+            odd: list[str] = []
+            for row in rows:
+                try:
+                    found.append(_read_run(*row))
+                except RecordError as error:
+                    odd.append(str(error))
+            if len(found) >= limit or len(rows) < most:
+                return found, odd
+            most += len(odd)
 
     def iterations(self, run_id: str, after: int) -> list[IterationRecord]:
         """Return the next iterations after that number."""

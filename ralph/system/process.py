@@ -11,6 +11,7 @@ when the caller is cancelled or the time is over. Three things make that hold:
 import asyncio
 import errno
 import os
+import shlex
 import signal
 from collections import deque
 from collections.abc import AsyncGenerator, Mapping, Sequence
@@ -25,7 +26,7 @@ import anyio
 import psutil
 
 from ralph.errors import UsageError
-from ralph.system.files import absolute_path
+from ralph.system.files import absolute_path, find_program
 from ralph.system.process_tree import GRACE, effort, end_family, known, marked, new_marker
 
 _ROOM = 256 * 1024
@@ -35,12 +36,10 @@ _ROOM = 256 * 1024
 class ProgramMissingError(UsageError):
     """A program does not exist, or cannot be run."""
 
-    def __init__(self, program: str, why: str) -> None:
+    def __init__(self, program: str, why: str, remedy: str = "") -> None:
         self.program, self.why = program, why
-        super().__init__(
-            f"{program!r} cannot be run: {why}.",
-            "Install it, or name the right program, with its full path if necessary.",
-        )
+        usual = "Install it, or name the right program, with its full path if necessary."
+        super().__init__(f"{program!r} cannot be run: {why}.", remedy or usual)
 
 
 @dataclass(frozen=True, slots=True)
@@ -443,13 +442,23 @@ def has_terminal() -> bool:
     return True
 
 
+def require_program(program: str, cwd: Path) -> None:
+    """Raise the error with which `run` would fail for a program that is missing or not executable."""
+    path = str(cwd / program) if os.sep in program else find_program(program)
+    if path is None or not Path(path).exists():
+        raise _unstartable(program, cwd, FileNotFoundError())
+    if not os.access(path, os.X_OK) or Path(path).is_dir():
+        raise _unstartable(program, cwd, PermissionError())
+
+
 def _unstartable(program: str, cwd: Path, error: OSError | ValueError) -> UsageError:
     if not cwd.is_dir():
         return UsageError(f"{program!r} cannot be run in {str(cwd)!r}: there is no such folder.", "Name another one.")
     if isinstance(error, FileNotFoundError):
         return ProgramMissingError(program, "there is no such program")
     if isinstance(error, PermissionError):
-        return ProgramMissingError(program, "it is not executable")
+        mend = f"Make it executable: `chmod +x {shlex.quote(program)}`." if (cwd / program).is_file() else ""
+        return ProgramMissingError(program, "it is not executable", mend)
     if isinstance(error, OSError) and error.errno == errno.ENOEXEC:
         return ProgramMissingError(program, "it is not a program for this machine")
     reason = error.strerror if isinstance(error, OSError) else str(error)

@@ -20,6 +20,7 @@ _KEPT = 256 * 1024
 _NAME = 200
 _NOT_STARTED = {126, 127}
 """A shell's exit statuses if it cannot run a command or does not find it."""
+_DENIED = re.compile(r"([^\s:]+): Permission denied", re.IGNORECASE)
 _UNSEEN = "bwrap: execvp "
 """The sandbox's complaint about a program that does not exist, or lies in a hidden folder."""
 
@@ -100,7 +101,7 @@ class CommandVerifier(Verifier):
             raise VerifierError(
                 f"The verifier {self.name!r} cannot start{' in the sandbox' * boxed}: "
                 f"{_last_line(errors) or 'its program is not there'}.",
-                UNSEEN_REMEDY if boxed else "Install what it needs, or correct the command.",
+                _remedy(errors, boxed=boxed),
             )
         return Verdict(
             verifier=self.name,
@@ -121,6 +122,13 @@ class CommandVerifier(Verifier):
         if done.timed_out:
             return "timed out"
         return failure_signature(text) or f"ended with status {done.code}"
+
+
+def _remedy(errors: str, *, boxed: bool) -> str:
+    """Return what makes a command start that its shell or the sandbox could not, by what that says."""
+    if denied := _DENIED.search(errors):
+        return f"If it is a program, make it executable: `chmod +x {shlex.quote(denied[1])}`."
+    return UNSEEN_REMEDY if boxed else "Install what it needs, or correct the command."
 
 
 def not_started(done: Finished) -> bool:

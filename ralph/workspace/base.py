@@ -174,7 +174,13 @@ class Workspace:
         raise WorkspaceError(f"{self.path} has no branch: it is not under git.", "Leave out --reset-branch.")
 
     async def require_author(self) -> None:
-        """Check that git has a name and an address for commits. Raises `WorkspaceError`."""
+        """Check what commits need: git, checkpoints, a name and an address. Raises `WorkspaceError`."""
+        if type(self).commit is Workspace.commit:
+            problem = f"The run would commit, but {self.path} is not under git."
+            raise WorkspaceError(problem, "Run `git init` there, or leave out --commit.")
+        if self.checkpoints is None:
+            problem = "The run would commit, but a commit is made from checkpoints, and these are off."
+            raise WorkspaceError(problem, "Set `checkpoints = true`, or leave out --commit.")
 
     async def commit(self, since: str, message: str) -> CommitResult:
         """Commit the changes since a checkpoint to the current branch. Never raises.

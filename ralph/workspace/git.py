@@ -273,6 +273,7 @@ class GitWorkspace(PlainWorkspace):
         return now
 
     async def require_author(self) -> None:
+        await super().require_author()
         git = self._repository.open_git if self._hooks else self._repository.users_git
         try:
             for who in ("AUTHOR", "COMMITTER"):

@@ -184,7 +184,7 @@ class CodexExecutor(ProgramExecutor):
         env = {**self.confinement.environment(), "CODEX_HOME": str(self.home)}
         done = await run([str(program), "login", "status"], cwd=Path.home(), env=env, timeout=30, end_leftovers=True)
         if done.code != 0:
-            said = " ".join(f"{done.stdout} {done.stderr}".split())[:200] or "it does not answer"
+            said = " ".join(f"{done.stdout} {done.stderr}".split())[:800] or "it does not answer"
             raise ExecutorUnavailableError(
                 f"Codex is not logged in ({said}).",
                 f"Run `{program} login`, give a key with executor.api_key, or an endpoint with --base-url.",

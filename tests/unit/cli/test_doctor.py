@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from ralph.settings import read_settings
+from ralph.settings import is_agreed, read_settings
 
 AGENT = """
 from ralph.plugins import Provider, hookimpl
@@ -116,6 +116,38 @@ class TestDoctor:
         ended = ralph("doctor", "--store", "broken.db")
         assert ended.code == 2
         assert "A run cannot work here yet." in ended.out
+
+    @pytest.mark.parametrize(
+        ("theirs", "own", "name", "said"),
+        [
+            ("verify = ['true']", "", "trust", "needs your consent"),
+            ("verify = ['true']\nlimits.max_iterations = 'x'", "", "settings", "'x' is not valid"),
+            ("verfy = ['true']", "", "settings", "Did you mean 'verify'?"),
+            ("", "strategy = 'exit_signl'", "settings", "Did you mean 'exit_signal'?"),
+            ("", "display = 'plian'", "settings", "Did you mean 'plain'?"),
+            ("", "verifiers = ['comand']", "settings", "Did you mean 'command'?"),
+            ("", "limits.max_cost = 3", "settings", "price"),
+            ("", "verify = ['pytset -q']", "verify program", "there is no such program"),
+            ("", "verify = ['./plain']", "verify program", "`chmod +x ./plain`"),
+            ("", "verify = ['true']", "", ""),
+        ],
+    )
+    def test_what_a_run_would_refuse_is_found(
+        self, ralph: Callable[..., Any], workspace: Path, home: Path, theirs: str, own: str, name: str, said: str
+    ) -> None:
+        (workspace / "plain").write_text("exit 0\n")
+        (workspace / "ralph.toml").write_text(theirs)
+        (home / "config" / "ralph").mkdir(parents=True)
+        (home / "config" / "ralph" / "ralph.toml").write_text(f"executor.name = 'quick'\n{own}\n")
+        (workspace / ".ralph").mkdir()
+        (workspace / ".ralph" / "plugin.py").write_text(AGENT)
+        assert is_agreed(workspace / ".ralph" / "plugin.py", AGENT.encode(), trust=True)
+        ended = ralph("doctor", "--json")
+        failed = [each for each in json.loads(ended.out)["findings"] if not each["ok"] and each["name"] == name]
+        assert (ended.code, bool(failed)) == ((2, True) if name else (0, False)), ended.out
+        assert all(said in f"{each['detail']} {each['remedy']}" for each in failed[:1])
+        last = "A run cannot work here yet." if name else "A run can work here."
+        assert last in ralph("doctor").out
 
     def test_an_endpoint_that_refuses(self, ralph: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("RALPH_EXECUTOR__BASE_URL", "http://127.0.0.1:1/v1")

@@ -369,8 +369,27 @@ def test_what_a_glance_cannot_make_out_is_told_as_ever(
     with closing(sqlite3.connect(path, isolation_level=None)) as other:
         other.execute(change)
     ended = ralph("runs")
-    assert ended.code in {1, 2}
-    assert "cannot be read back" in ended.err or "newer Ralph" in ended.err
+    assert (ended.code, ended.out) == (2 if "schema_version" in change else 0, "")
+    assert "run run-1 cannot be read back" in ended.err or "newer Ralph" in ended.err
+
+
+@pytest.mark.parametrize(
+    ("words", "shown"),
+    [
+        ("runs", "\nd "),
+        ("runs --json", '"id": "d"'),
+        ("show --any", "run d\n"),
+        ("runs prune --keep 9", "0 removed, 4 kept."),
+    ],
+)
+def test_one_run_that_cannot_be_read_hides_no_other(
+    ralph: Callable[..., Any], path: Path, five: list[str], words: str, shown: str
+) -> None:
+    with closing(sqlite3.connect(path, isolation_level=None)) as other:
+        other.execute("UPDATE runs SET record = '{' WHERE id = 'e'")
+    ended = ralph(*words.split())
+    assert (ended.code, shown in ended.out) == (0, True), ended
+    assert ended.err.count("The record of run e cannot be read back") == 1
 
 
 def test_a_run_that_is_at_work_is_looked_at_thoroughly(ralph: Callable[..., Any], path: Path) -> None:

@@ -268,27 +268,17 @@ async def test_who_stops_a_run_does_not_wait_for_the_hooks_of_its_commit(folder:
     assert git(folder, "status", "--porcelain") == "?? a"
 
 
-async def test_why_nothing_is_committed_is_told_once(tmp_path: Path) -> None:
-    plain = tmp_path / "plain"
+async def test_a_run_that_could_never_commit_does_not_begin(folder: Path, tmp_path: Path) -> None:
+    plain, store = tmp_path / "plain", MemoryStore()
     plain.mkdir()
-    replies = [writes(WORKING, a="1\n"), writes(WORKING, a="2\n"), writes(DONE, a="3\n")]
-    _, seen, _ = await ran(plain, tmp_path, replies, commit="iteration")
-    assert [event.text for event in seen.of(Diagnosed)] == [
-        "The changes are not committed: the workspace is not under git."
-    ]
-
-
-async def test_without_checkpoints_a_commit_is_refused_in_words(folder: Path, tmp_path: Path) -> None:
+    with pytest.raises(WorkspaceError, match=r"plain is not under git\. Run `git init` there, or leave out --commit"):
+        await ran(plain, tmp_path, [DONE], store, commit="iteration")
     workspace = open_workspace(folder, checkpoints=False, state_dir=tmp_path / "state")
-    seen = Seen()
-    executor = ScriptedExecutor([writes(DONE, a="1\n")])
-    async with Runner(executor=executor, workspace=workspace, hooks=[seen], commit="completion") as runner:
-        record = await runner.run("Write it.")
-    assert record.checkpoint is None
-    assert [event.text for event in seen.of(Diagnosed)] == [
-        "The changes are not committed: there is no checkpoint from before the run."
-    ]
-    assert git(folder, "for-each-ref", "refs/ralph") == ""
+    runner = Runner(executor=ScriptedExecutor([DONE]), workspace=workspace, store=store, commit="completion")
+    with pytest.raises(WorkspaceError, match=r"these are off\. Set `checkpoints = true`, or leave out --commit"):
+        async with runner:
+            await runner.run("Write it.")
+    assert not await store.runs()
 
 
 async def test_a_workspace_that_only_sees_goes_on_working(tmp_path: Path) -> None:

@@ -347,8 +347,11 @@ async def test_a_record_that_cannot_be_read_back_is_named(path, text):
             other.execute("UPDATE events SET body = ?", (text,))
         with pytest.raises(RecordError, match="record of run run-1"):
             await store.run("run-1")
-        with pytest.raises(RecordError, match="run run-1"):
-            await store.runs()
+        await store.create(sample_run("run-2"))
+        assert [run.id for run in await store.runs(limit=1)] == ["run-2"]
+        assert [run.id for run in await store.runs()] == ["run-2"]
+        [problem] = store.unreadable
+        assert "record of run run-1 cannot be read back" in problem
         with pytest.raises(RecordError, match="iteration 1 of run run-1"):
             _ = [it async for it in store.iterations("run-1")]
         with pytest.raises(RecordError, match="Event 1 of run run-1"):

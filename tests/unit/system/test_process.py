@@ -11,7 +11,7 @@ import psutil
 import pytest
 
 from ralph.errors import UsageError
-from ralph.system.process import ByteStream, ProgramMissingError, run, spawn
+from ralph.system.process import ByteStream, ProgramMissingError, require_program, run, spawn
 from ralph.system.process_tree import MARK, end_family, end_tree, new_marker, started_by, started_here, survivors
 from ralph.testing import lives, living, until, wait_until
 
@@ -295,6 +295,10 @@ async def test_a_program_that_cannot_be_run_is_named(tmp_path: Path, argv: list[
     with pytest.raises(ProgramMissingError, match=words) as caught:
         await run(argv, cwd=tmp_path, timeout=10)
     assert repr(argv[0]) in str(caught.value)
+    assert ("`chmod +x ./plain`" in str(caught.value)) is (argv[0] == "./plain")
+    if argv[0] != "./garbage":  # only a start shows that
+        with pytest.raises(ProgramMissingError, match=words):
+            require_program(argv[0], tmp_path)
 
 
 async def test_a_folder_that_is_not_there_is_named(tmp_path: Path):
