@@ -5,7 +5,7 @@ import pytest
 from ralph.analysis import analyze_text
 from ralph.analysis.detectors.objections import read_quantities
 from ralph.cli.reply import Question, judge
-from ralph.decision.claims import strategy_named
+from ralph.pipeline.evaluate import Rules
 
 TASK = "Build the shop: the cart, the account pages and the search page."
 
@@ -86,7 +86,7 @@ Das Projekt ist fertig: 8 von 8 Aufgaben.
 def test_a_part_is_not_the_whole(task: str, subtests: pytest.Subtests) -> None:
     for text in PARTIAL:
         with subtests.test(text=text):
-            record = judge(Question(text=text, task=task), strategy_named("auto")).record
+            record = judge(Question(text=text, task=task), Rules()).record
             assert (record.analysis.completion.detected, record.decision.kind) == (False, "continue")
             assert record.analysis.state != "done"
 

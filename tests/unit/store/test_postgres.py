@@ -368,6 +368,7 @@ def test_the_environment_of_the_user_counts_for_connections_within_bounds(monkey
     monkeypatch.setenv("PGAPPNAME", "mine")
     store = open_store(f"postgresql://u@/d{url}")
     assert isinstance(store, SqlStore)
+    assert isinstance(store._database, postgres.PostgresDatabase)
     assert store._database.connects_within == within
     assert store._database._reached_by["application_name"] == "mine"
 
