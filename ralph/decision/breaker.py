@@ -233,7 +233,7 @@ def _half_open(state: BreakerState) -> BreakerState:
 
 
 def _count(state: BreakerState, seen: Observation, stagnation: float | None) -> BreakerState:
-    if seen.unanswered and not seen.progressed:
+    if seen.unanswered:
         return evolve(state, errors=_repeated(state.errors, seen.errors))
     idle = seen.progressed is False or (seen.progressed is None and seen.failed and not seen.worked)
     stagnant = stagnation is not None and seen.delta is not None and seen.delta < stagnation

@@ -330,7 +330,7 @@ def evaluate(
         breaker=breaker,
         decision=decision,
         spent=spent,
-        tally=streaks if case.unanswered and not streaks.outage else streaks.decided(decision),
+        tally=streaks.decided(decision),
         checks=checks,
     )
 

@@ -100,6 +100,15 @@ def test_more_calls_than_allowed_are_waited_for_until_enough_of_them_are_an_hour
     assert (str(reached), reached.until) == ("calls_per_hour: 4 of 2", AT + timedelta(minutes=80))
 
 
+def test_a_replay_with_fewer_calls_an_hour_than_there_were_waits_for_the_last_of_them() -> None:
+    spent = Spent()
+    for minutes in (0, 10, 20, 30):
+        spent = spent.called(AT + timedelta(minutes=minutes), keep=2)
+    reached = Limits(calls_per_hour=2).reached(spent, AT + timedelta(minutes=30))
+    assert reached is not None
+    assert reached.until == AT + timedelta(minutes=80)
+
+
 def test_the_time_that_is_left_is_never_less_than_none() -> None:
     limits = Limits(max_duration=60)
     assert [limits.left(Spent(duration=spent)) for spent in (0, 45, 75)] == [60, 15, 0]

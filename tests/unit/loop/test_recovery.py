@@ -15,6 +15,7 @@ import pytest
 import ralph.loop.lease
 import ralph.loop.recovery
 from ralph.decision.breaker import BreakerSettings, CircuitBreaker
+from ralph.decision.claims import Case, Claim
 from ralph.decision.limits import Limits
 from ralph.errors import OwnershipLostError, RecordError, RunOwnedError, StoreError, UsageError
 from ralph.executors.base import Turn
@@ -141,6 +142,21 @@ class TestAfterACrash:
         assert (await only(store)).interrupted == 2
         async with Runner(executor=executor, store=store, limits=Limits(max_iterations=2)) as runner:
             await runner.resume(run.id)
+        assert "cut off" in executor.prompts[0].text
+
+    async def test_so_it_is_after_an_iteration_that_a_fault_of_a_part_has_ended(self) -> None:
+        class Faulty:
+            name = "faulty"
+
+            def claim(self, case: Case) -> Claim | None:
+                raise ZeroDivisionError
+
+        store, executor = MemoryStore(), ScriptedExecutor([DONE])
+        async with Runner(executor=ScriptedExecutor([WORKING]), store=store, strategy=Faulty()) as runner:
+            with pytest.raises(ZeroDivisionError):
+                await runner.run("task")
+        async with Runner(executor=executor, store=store) as runner:
+            await runner.resume((await only(store)).id)
         assert "cut off" in executor.prompts[0].text
 
     async def test_what_was_decided_before_the_crash_is_carried_out(self) -> None:

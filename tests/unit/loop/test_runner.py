@@ -18,6 +18,7 @@ from ralph.records.record import IterationRecord
 from ralph.status import StatusField, StatusReport
 from ralph.store import MemoryStore
 from ralph.testing import FakeClock, Repository, ScriptedExecutor, SeenEvents, writes
+from ralph.types.choices import Context
 from ralph.types.output import Answered, Failed, Output, TimedOut, ToolCall
 from ralph.types.verification import Verdict
 from ralph.verifiers.base import Subject, Verifier
@@ -261,7 +262,8 @@ async def test_nothing_is_published_before_it_is_durable() -> None:
     assert len(checked) > 5
 
 
-async def test_context_continue_hands_on_the_session() -> None:
+@pytest.mark.parametrize(("context", "second"), [("continue", "s1"), ("fresh", None)])
+async def test_only_context_continue_hands_on_the_session(context: Context, second: str | None) -> None:
     sessions: list[tuple[str | None, str]] = []
 
     class Sessions(Executor):
@@ -272,9 +274,9 @@ async def test_context_continue_hands_on_the_session() -> None:
             turn.transcript.session_id = f"s{turn.iteration}"
             return turn.transcript.finish(Answered(), text=DONE if turn.iteration == 2 else WORKING)
 
-    async with Runner(executor=Sessions(), context="continue") as runner:
+    async with Runner(executor=Sessions(), context=context) as runner:
         await runner.run("go")
-    assert sessions == [(None, ""), ("s1", "sessions")]
+    assert sessions == [(None, ""), (second, "sessions")]
 
 
 @pytest.mark.parametrize("task", ["", "  \n"])

@@ -74,6 +74,16 @@ async def test_a_clock_that_is_set_back_makes_no_wait_longer(
     assert len(clock.waits) == 1
 
 
+async def test_a_pause_counts_for_the_runs_time_although_the_clock_is_set_back() -> None:
+    class Slow(SetBack):
+        async def wait_until(self, moment: datetime) -> None:
+            await anyio.sleep(0.3)
+            await super().wait_until(moment)
+
+    async with Runner(executor=ScriptedExecutor([LIMITED, DONE]), clock=Slow()) as runner:
+        assert (await runner.run("task")).duration >= 0.3
+
+
 @pytest.mark.parametrize(
     ("answer", "breaker", "length"),
     [

@@ -99,7 +99,8 @@ def test_a_plan_that_was_taken_away_stays_open() -> None:
     ],
 )
 def test_tokens_have_a_price_where_no_cost_was_measured(usage: Usage, price: Price | None, cost: float | None) -> None:
-    assert Rules(prices={"m": price} if price else {}).priced(usage, "m").cost == cost
+    rules = Rules(prices={"m": price} if price else {}, model="m")
+    assert [rules.priced(usage, model).cost for model in ("m", "m-2026-01-01", None)] == [cost] * 3
 
 
 def case(outcome: Outcome | None = None, *, progressed: bool | None = True, **output: Any) -> Case:

@@ -5,6 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 from time import monotonic
+from typing import cast
 
 import anyio
 import psutil
@@ -268,6 +269,25 @@ async def test_a_program_that_writes_too_fast_waits(tmp_path: Path):
         process = psutil.Process(program.pid)
         await until(lambda: process.status() == psutil.STATUS_SLEEPING)
         assert program.stdout._unread < 2_000_000
+
+
+async def test_a_program_waits_again_once_its_reader_has_caught_up():
+    class Pipe:
+        read = True
+
+        def pause_reading(self):
+            self.read = False
+
+        def resume_reading(self):
+            self.read = True
+
+    pipe, stream = Pipe(), ByteStream()
+    stream.attach(cast("asyncio.ReadTransport", pipe))
+    for _ in range(2):
+        stream.feed(bytes(1_000_000))
+        assert not pipe.read
+        await anext(stream)
+        assert pipe.read
 
 
 async def test_all_of_a_long_output_arrives_at_a_slow_reader(tmp_path: Path):

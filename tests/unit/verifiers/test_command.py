@@ -205,6 +205,11 @@ def test_another_failure_has_another_signature() -> None:
     assert failure_signature("1 2 3 \n ==== \n") == ""
 
 
+def test_of_a_long_output_the_end_tells_what_failed() -> None:
+    one = FAILURE.format(run=3, line=17)
+    assert failure_signature("no error in this line\n" * 5_000 + one) == failure_signature(one)
+
+
 def test_a_signature_is_found_fast_in_hostile_text() -> None:
     began = time.monotonic()
     for text in ("a/" * 500_000, "1" * 1_000_000, "error " * 200_000, "\n" * 1_000_000, "\x1b[" * 500_000):

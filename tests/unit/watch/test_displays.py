@@ -13,6 +13,7 @@ from ralph.records.events import (
     Event,
     Extended,
     IterationFinished,
+    IterationStarted,
     MessageReceived,
     OrphansEnded,
     Paused,
@@ -158,6 +159,16 @@ class TestPlain:
         ]
         _shown(PlainDisplay(out), events)
         assert "iteration 2, counts as 1 of at most 1\n" in out.getvalue()
+
+    def test_more_time_leaves_the_most_iterations_as_they_were(self) -> None:
+        out, stamp = io.StringIO(), dict[str, Any](run_id="r", at=datetime.now(UTC))
+        events: list[Event] = [
+            RunStarted(**stamp, task="t", max_iterations=5),
+            Extended(**stamp, added={"max_duration": 60}, limits={"max_duration": 120}),
+            IterationStarted(**stamp, iteration=2),
+        ]
+        _shown(PlainDisplay(out), events)
+        assert "iteration 2 of at most 5\n" in out.getvalue()
 
     def test_a_line_is_never_broken_in_a_pipe(self) -> None:
         out = io.StringIO()

@@ -13,6 +13,7 @@ import pytest
 from ralph.errors import WorkspaceError
 from ralph.testing import Repository
 from ralph.workspace import Workspace, file_index, open_workspace, scan
+from ralph.workspace.checkpoints import Restoration
 
 
 def files(folder: Path) -> dict[str, tuple[int, bytes]]:
@@ -62,6 +63,25 @@ async def test_a_wrecked_tree_is_given_back_byte_for_byte(repo: Repository, work
     assert restored.problem == ""
     assert not (repo.path / "deep").exists()
     assert not (repo.path / "filtered").exists()
+
+
+async def test_nothing_is_removed_through_a_link_that_takes_a_folders_place_meanwhile(
+    repo: Repository, workspace: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    commit, outside, remove = await held(workspace), tmp_path / "outside", Restoration._remove
+    outside.mkdir()
+    (outside / "new.txt").write_text("the user's\n")
+    repo.write("deep/new.txt", "the agent's\n")
+    await held(workspace, 2)
+
+    def swapped(restoration: Restoration) -> Path | None:
+        shutil.rmtree(repo.path / "deep")
+        (repo.path / "deep").symlink_to(outside)
+        return remove(restoration)
+
+    monkeypatch.setattr(Restoration, "_remove", swapped)
+    await workspace.restore(commit)
+    assert (outside / "new.txt").read_text() == "the user's\n"
 
 
 async def test_work_that_no_checkpoint_holds_is_not_dropped(repo: Repository, workspace: Workspace) -> None:

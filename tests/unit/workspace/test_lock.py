@@ -36,6 +36,24 @@ def test_a_second_run_is_refused_and_the_first_one_named(tmp_path: Path) -> None
     second.release()
 
 
+def test_who_is_refused_again_and_again_keeps_no_file_open(tmp_path: Path) -> None:
+    first = WorkspaceLock(tmp_path, tmp_path / "state")
+    first.acquire("one")
+    free = next_number()
+    for _ in range(3):
+        with pytest.raises(WorkspaceBusyError):
+            WorkspaceLock(tmp_path, tmp_path / "state").acquire("two")
+    assert next_number() <= free
+    first.release()
+
+
+def next_number() -> int:
+    """Return the number that the next file gets that is opened."""
+    number = os.dup(0)
+    os.close(number)
+    return number
+
+
 def test_the_same_folder_under_another_name_is_the_same(tmp_path: Path) -> None:
     (tmp_path / "folder").mkdir()
     (tmp_path / "link").symlink_to("folder")
