@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 _MOST = 20_000_000
 """The greatest number of characters of a difference that are shown."""
 
+_APART = " is a repository of its own: what the run changed in it is not part of this."
+
 _STYLES = (("+++", "bold"), ("---", "bold"), ("diff ", "bold"), ("@@", "cyan"), ("+", "green"), ("-", "red"))
 _SHORTEST_ID = 7
 
@@ -58,15 +60,35 @@ async def diff(
             files = await checkpoints.files(before, after) if checkpoints else []
             text = await workspace.difference(before, after, limit=_MOST)
             await _require(record, workspace, before, after)
+            inner = await _changed_inside(
+                opened, record, workspace, after, range(iteration or 1, (iteration or sys.maxsize - 1) + 1)
+            )
     if as_json:
         changed = [file._asdict() for file in files]
         ends = {"iteration": iteration, "before": before, "after": after}
-        print_json({"run": record.id, **ends, "files": changed, "diff": text})
-    elif text:
+        print_json({"run": record.id, **ends, "files": changed, "diff": text, "repositories_changed": inner})
+        return
+    for each in inner:  # standard output may be a patch for another program
+        sys.stderr.write(f"{printable(each)}{_APART}\n")
+    if text:
         _print_diff(text)
-    else:  # standard output may be a patch for another program
+    else:
         changer = f"Run {record.id}" if iteration is None else f"Iteration {iteration} of run {record.id}"
         sys.stderr.write(f"{changer} has changed no files in {printable(str(record.workspace))}.\n")
+
+
+async def _changed_inside(
+    store: "Store", run: "RunRecord", workspace: "Workspace", commit: str, numbers: range
+) -> list[str]:
+    """Return the nested repositories in a checkpoint in which these iterations changed something."""
+    names = await workspace.checkpoints.repositories(commit) if workspace.checkpoints else []
+    found: set[str] = set()
+    async for each in store.iterations(run.id):
+        if not names:
+            break
+        if each.number in numbers:
+            found |= {name for name in names if any(path.startswith(f"{name}/") for path in each.changes.files)}
+    return sorted(found)
 
 
 async def _require(run: "RunRecord", workspace: "Workspace", *commits: str) -> None:
@@ -142,6 +164,8 @@ async def rollback(
             await _require(record, workspace, commit)
             result = _as_json(record, commit, await workspace.restore(commit, force=force))
             branch_was_at = await workspace.reset_branch(record.id, commit) if reset_branch else ""
+            later = range(int(to) + 1 if len(to) < _SHORTEST_ID else 1, sys.maxsize)
+            result["repositories_changed"] = await _changed_inside(opened, record, workspace, commit, later)
             result["commits_since"] = await workspace.commits_since(commit)
     result["branch_was_at"] = branch_was_at or None
     if as_json:
@@ -183,6 +207,8 @@ def _print_result(result: dict[str, Any], store: str | None) -> None:
         say(f"Files that were in the way are now in {result['aside']}.", "yellow")
     if result["repositories_inside"]:
         say(f"Left unchanged, as repositories of their own: {', '.join(result['repositories_inside'])}.", "yellow")
+    for each in result["repositories_changed"]:
+        say(f"{each}{_APART}", "yellow")
     if result["branch_was_at"]:
         was = result["branch_was_at"][:12]
         say(f"The branch was at {was}: `git reset {was}` brings its commits back.")

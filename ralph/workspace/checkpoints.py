@@ -282,6 +282,16 @@ class Checkpoints:
             found.append(FileChange(display_path(unquote_path(path)), *counts))
         return found
 
+    async def repositories(self, commit: str) -> list[str]:
+        """Return the nested repositories in a checkpoint, from the workspace; none if it no longer exists."""
+        with suppress(GitError, OSError):
+            lines = (
+                await self._index.own_git("ls-tree", "-r", commit, max_output=LISTED) if ID.fullmatch(commit) else []
+            )
+            found = (unquote_path(line.partition("\t")[2]) for line in lines if line.startswith(_REPOSITORY))
+            return [*map(self._index.shown, found)]
+        return []
+
     async def holds(self, commit: str) -> bool:
         """Return whether a checkpoint still exists."""
         try:

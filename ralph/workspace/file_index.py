@@ -26,7 +26,7 @@ from ralph.system.files import read_regular
 from ralph.system.process_tree import machine
 from ralph.workspace.gate import OURS, READING, Git, GitError, environment, first_line, in_sandbox, read_list
 from ralph.workspace.lock import folder_key, state_folder
-from ralph.workspace.repository import STATUS, Look, Repository, read_look, unquote_path
+from ralph.workspace.repository import STATUS, Look, Repository, display_path, read_look, unquote_path
 from ralph.workspace.scan import (
     ABSENT,
     NOISE,
@@ -156,6 +156,10 @@ class FileIndex:
     def own_files_from_top(self) -> set[bytes]:
         """The paths that no tree contains, from `top`."""
         return {os.fsencode("/".join((*self._within, path))) for path in self.own_files}
+
+    def shown(self, path: bytes) -> str:
+        """Return a path of a tree as it is named from the workspace."""
+        return os.path.relpath(self.top / display_path(path), self._path)
 
     @property
     def apart(self) -> frozenset[bytes]:

@@ -54,6 +54,7 @@ _COUNT = re.compile(r"\AModified \d+ files?\b")
 
 _NEW_REPOSITORY = "a new nested repository, whose settings git would follow"
 _FILTERED = "only --commit-hooks runs the filter that git has for them"
+_INSIDE = "work in a repository of its own, which is not committed there"
 _REMEDY = "Fix that, then commit it yourself: the files are as the run left them."
 
 
@@ -107,6 +108,7 @@ class GitWorkspace(PlainWorkspace):
         self._hashes = ContentHashes(path, repository.algorithm)
         self._rebuilt = path_matcher(_REBUILT)
         self._seen: _Seen | None = None
+        self._first: dict[str, str] | None = None
         self._indexed: _Seen | None = None
         self._nested: set[bytes] = set()
         self._inner: dict[Path, tuple[object, tuple[Look, str | None]]] = {}
@@ -144,6 +146,7 @@ class GitWorkspace(PlainWorkspace):
         if removed := self._index.removed:
             problem = f"Git waited for pipes, which are removed: {some_of(removed)}. {problem}".strip()
         made = Snapshot(fingerprint=fingerprint(head, files), head=head, files=files, seen_by=seen_by, problem=problem)
+        self._first = made.files if self._first is None else self._first
         self._seen = _Seen(made, look, monotonic())
         return made
 
@@ -292,17 +295,16 @@ class GitWorkspace(PlainWorkspace):
             look = await self._repository.status(self._within)
             dirty = {*look.committed, *look.changed, *look.untracked}
             paths = [path for path in await self._checkpoints.changed(since) if path in dirty]
-            if not paths:
-                return CommitResult()
-            if operation := operation_in_progress(self._repository):
+            if paths and (operation := operation_in_progress(self._repository)):
                 return CommitResult(message=f"The changes are not committed: {operation} is in progress.")
             left = {_NEW_REPOSITORY: await self._new_repositories(paths)}
-            if not self._hooks:
+            if paths and not self._hooks:
                 left[_FILTERED] = await self._repository.filtered(_existing(self._repository.top, paths))
             out = frozenset(chain.from_iterable(left.values()))
+            left[_INSIDE] = self._changed_inside()
             named = "; ".join(f"{some_of([*map(display_path, each)])}: {why}" for why, each in left.items() if each)
             if len(out) == len(paths):
-                return CommitResult(message=f"Not committed: {named}.")
+                return CommitResult(message=named and f"Not committed: {named}.")
             made = await self._commit([path for path in paths if path not in out], message)
             return made._replace(message=f"{made.message} (without {named})") if named else made
         except (GitError, OSError) as error:
@@ -317,6 +319,13 @@ class GitWorkspace(PlainWorkspace):
         lines = await self._repository.git("ls-tree", "--full-tree", "HEAD", "--", *names, none=ANY)
         known = {unquote_path(line.partition("\t")[2]) for line in lines if line.startswith("160000 ")}
         return [path for path in found if path.rstrip(b"/") not in known]
+
+    def _changed_inside(self) -> list[bytes]:
+        """Return the nested repositories with uncommitted work that was not there when the run began or continued."""
+        before, now = self._first or {}, self._seen.snapshot.files if self._seen else {}
+        changed = {path for path, mark in now.items() if before.get(path) != mark}
+        inner = ((path, f"{display_path(path)}/") for path in sorted(self._own(self._nested)))
+        return [path for path, beginning in inner if any(name.startswith(beginning) for name in changed)]
 
     async def _commit(self, paths: Sequence[bytes], message: str) -> CommitResult:
         listed, note, problem = b"".join(path + b"\0" for path in paths), "", ""

@@ -14,7 +14,7 @@ from ralph.executors.base import Turn
 from ralph.prompt import Prompt
 from ralph.records.record import RunRecord
 from ralph.store import open_store
-from ralph.testing import ScriptedExecutor
+from ralph.testing import Repository, ScriptedExecutor
 from ralph.types.output import Output
 
 DONE = "It is done.\n\n---RALPH_STATUS---\nEXIT_SIGNAL: true\nREASON: all there\n---END_RALPH_STATUS---\n"
@@ -45,6 +45,31 @@ def test_the_whole_run_and_one_iteration_are_shown(ralph: Callable[..., Any], ru
     assert told["files"] == [{"path": "a.txt", "added": 1, "removed": 1}]
     assert told["before"] == run.checkpoint
     assert told["iteration"] is None
+
+
+def test_repositories_inside_that_changed_are_named_as_no_part_of_it(
+    ralph: Callable[..., Any], kept_run: Callable[..., RunRecord], workspace: Path
+) -> None:
+    class Inside(Writing):
+        async def execute(self, prompt: Prompt, turn: Turn) -> Output:
+            (turn.workspace / "libs" / "own" / f"{turn.iteration}.txt").write_text("x\n")
+            return await super().execute(prompt, turn)
+
+    top = Repository.begin(workspace)
+    inner = Repository.begin(workspace / "libs" / "own")
+    for repository in (inner, top):
+        repository.write("a.txt", "0\n")
+        repository.commit("a")
+    run = kept_run(executor=Inside([WORKING, DONE]))
+    said = "libs/own is a repository of its own: what the run changed in it is not part of this."
+    for words in (("diff",), ("diff", "--iteration", "2")):
+        ended = ralph(*words)
+        assert ("+2\n" in ended.out, said in " ".join(ended.err.split())) == (True, True)
+        assert json.loads(ralph(*words, "--json").out)["repositories_changed"] == ["libs/own"]
+    assert said in " ".join(ralph("rollback", run.id, "--to", "1", "--yes").out.split())
+    assert (workspace / "libs" / "own" / "2.txt").exists()
+    told = json.loads(ralph("rollback", run.id, "--to", "2", "--yes", "--json").out)
+    assert told["repositories_changed"] == []
 
 
 def test_in_a_terminal_a_difference_has_colours(

@@ -216,6 +216,25 @@ async def test_what_needs_a_filter_is_not_committed_without_it(repo: Repository,
     assert (await workspace.commit(since, "x")).commit, "what is removed needs no filter"
 
 
+async def test_work_in_a_submodule_that_is_not_committed_there_is_named(
+    repo: Repository, submodule: Path, workspace: Workspace
+) -> None:
+    (submodule / "old.txt").write_text("from before the run\n")
+    since = await held(workspace)
+    await workspace.snapshot()
+    assert await workspace.commit(since, "x") == (None, "")
+    (submodule / "new.txt").write_text("1\n")
+    await workspace.snapshot()
+    left = "sub: work in a repository of its own, which is not committed there"
+    assert await workspace.commit(since, "x") == (None, f"Not committed: {left}.")
+    repo.write("a.txt", "2\n")
+    await workspace.snapshot()
+    made = await workspace.commit(since, "x")
+    assert made.commit
+    assert made.message.endswith(f"(without {left})")
+    assert repo.git("show", "--name-only", "--format=", "HEAD").split() == ["a.txt"]
+
+
 @pytest.mark.parametrize("named", ["", "~/others", "the repository's"])
 async def test_the_users_own_attributes_hold_below_those_of_the_repository(
     repo: Repository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, named: str
