@@ -177,7 +177,7 @@ async def _sandbox(settings: "Settings", folder: Path) -> "list[Finding]":
         return [_failed("sandbox", error)]
     if missing or not settings.sandbox.used:
         return missing
-    return [_finding("sandbox", ok=True, detail=f"{settings.sandbox.kind}, network: {settings.sandbox.network}")]
+    return [_finding("sandbox", ok=True, detail=settings.sandbox.summary)]
 
 
 async def _unseen_programs(settings: "Settings", confinement: "Confinement", folder: Path) -> "list[Finding]":

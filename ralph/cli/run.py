@@ -76,7 +76,7 @@ def run(
     """
     from ralph.cli.prompt import read_prompt
     from ralph.plugins.loading import load_plugins
-    from ralph.settings import read_settings, workspace_folder
+    from ralph.settings import FLAGS, read_settings, workspace_folder
 
     if flags["--worktree-end"] and not worktree:
         raise UsageError("--worktree-end is only for a run in a worktree.", "Add --worktree.")
@@ -88,6 +88,9 @@ def run(
     plugins = load_plugins(found, folder, off=no_plugins, trust=trust, ask=ask_at_terminal)
     text = read_prompt(prompt, file, task)
     shown = display_for(settings, plugins, look_up=look_up(settings.store))
+    for flag, value in flags.items():
+        if FLAGS[flag].is_duration and isinstance(value, str) and value.isdecimal() and int(value) < 60:
+            shown.note(f"{flag} {value} is {value} seconds. Write {value}m or {value}h if you mean minutes or hours.")
     if not worktree:
         return exit_code(_run_in(folder, settings, text, plugins, shown, source=task, force=force), shown)
     from ralph.cli.worktree import end_worktree, new_worktree

@@ -136,6 +136,9 @@ def started(
         verifiers=verifiers,
         already_green=bool(verifiers) and set(verifiers) <= set(run.record.checks.passed),
         max_iterations=run.limits.max_iterations,
+        sandbox=parts.executor.confinement.sandbox.summary,
+        permission=", allows ".join((parts.executor.permissions.mode, *parts.executor.permissions.allow)),
+        limits=run.limits.model_dump(exclude_none=True),
         resumed=resumed,
     )
     told: list[events.Event] = [begun]

@@ -46,6 +46,8 @@ class RunStarted(_Happened, frozen=True):
         already_green: every verifier ran before the first iteration, and passed; they cannot tell when the work is
             done.
         max_iterations: the limit; None without one.
+        sandbox, permission: what confines the agent, in words.
+        limits: all that are set, by name; times are in seconds.
     """
 
     type: Literal["run_started"] = "run_started"
@@ -57,6 +59,9 @@ class RunStarted(_Happened, frozen=True):
     verifiers: tuple[str, ...] = ()
     already_green: bool = False
     max_iterations: PositiveInt | None = None
+    sandbox: str = ""
+    permission: str = ""
+    limits: dict[str, float] = {}
     resumed: bool = False
 
 

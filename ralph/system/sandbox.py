@@ -141,6 +141,11 @@ class Sandbox(BaseModel, frozen=True, extra="forbid", defer_build=True):
         default=None, description="Size of the largest file that the agent and its programs may write."
     )
 
+    @property
+    def summary(self) -> str:
+        """The kind and its network in a few words; "off" without a sandbox."""
+        return f"{self.kind}, network: {self.network}" if self.used else "off"
+
     @field_validator("hosts")
     @classmethod
     def _readable_hosts(cls, hosts: tuple[str, ...]) -> tuple[str, ...]:

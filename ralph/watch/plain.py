@@ -27,7 +27,7 @@ from ralph.records.events import (
     ToolFinished,
     VerificationFinished,
 )
-from ralph.records.projection import changes_text, describe, findings, numbered, outcome_text
+from ralph.records.projection import bounds_text, changes_text, describe, findings, numbered, outcome_text
 from ralph.system.text import additions, duration, one_line
 from ralph.watch.base import Display
 from ralph.watch.summary import print_summary
@@ -87,6 +87,8 @@ class PlainDisplay(Display):
         self.say(event.at, "task", event.task)
         if event.workspace:
             self.say(event.at, "in", event.workspace)
+        if bounds := bounds_text(event):
+            self.say(event.at, "bounds", one_line(bounds, 600))
         if event.verifiers:
             green = ", which passes already: it cannot tell when the work is done" if event.already_green else ""
             self.say(event.at, "verify", f"by {', '.join(event.verifiers)}{green}", style="yellow" if green else "")
@@ -132,6 +134,7 @@ class PlainDisplay(Display):
                 continue
             if not event.iteration:
                 self.say(event.at, "verify", f"{verdict.verifier} does not succeed yet {took}")
+                self.say(event.at, "", verdict.output.strip().partition("\n")[0], most=1)
                 continue
             style = "yellow" if verdict.undecided else "red"
             self.say(event.at, "verify", f"{verdict.verifier} {verdict.word} {took}", style=style)

@@ -94,7 +94,9 @@ def _rows(
         end.stop_reason, last.outcome if last else None, detail=end.detail, endpoint=endpoint, kept=kept
     ):
         rows.append(("next", naming_store(step, store)))
-    by = ", ".join(f"{name} {count}" for name, count in sorted(end.executors.items()))
+    unanswered = end.iterations - sum(end.executors.values())
+    answered = sorted(end.executors.items()) + ([("unanswered", unanswered)] if end.executors and unanswered else [])
+    by = ", ".join(f"{name} {count}" for name, count in answered)
     rows.append(("iterations", f"{end.iterations} ({by})" if by else str(end.iterations)))
     if used := usage_text(end.usage):
         rows.append(("used", used))

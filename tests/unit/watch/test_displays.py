@@ -127,6 +127,34 @@ class TestPlain:
             assert said in told, said
         assert "\x1b" not in told
 
+    def test_the_start_says_what_confines_the_agent_and_what_ends_the_run(self) -> None:
+        stamp: dict[str, Any] = {"run_id": "r", "at": datetime.now(UTC), "task": "mend"}
+        limits = {"max_iterations": 100, "max_duration": 8, "max_cost": 2.5}
+        for started, said in (
+            (
+                RunStarted(**stamp, sandbox="off", permission="approve-all", limits=limits),
+                "bounds    sandbox: off · permission: approve-all · limits: 100 iterations, $2.5, ends after 8s\n",
+            ),
+            (RunStarted(**stamp, sandbox="bwrap, network: hosts", permission="workspace"), "limits: none\n"),
+        ):
+            for display in (PlainDisplay, LiveDisplay):
+                out = io.StringIO()
+                _shown(display(out), [started])
+                assert said in out.getvalue()
+        out = io.StringIO()
+        _shown(PlainDisplay(out), [RunStarted(**stamp)])
+        assert "bounds" not in out.getvalue(), "an event of an older version"
+
+    def test_a_check_that_fails_before_the_run_shows_why(self) -> None:
+        out = io.StringIO()
+        output = "python: can't open file 'nope.py'\n[It ended with status 2.]"
+        verdict = Verdict(verifier="python nope.py", passed=False, output=output)
+        stamp: dict[str, Any] = {"run_id": "r-1", "at": datetime.now(UTC), "iteration": 0}
+        _shown(PlainDisplay(out), [VerificationFinished(**stamp, passed=False, verdicts=(verdict,))])
+        first, second = out.getvalue().splitlines()
+        assert "does not succeed yet" in first
+        assert second.endswith("  python: can't open file 'nope.py'")
+
     def test_a_verifier_that_could_not_find_out_neither_succeeds_nor_fails(self) -> None:
         out = io.StringIO()
         verdict = Verdict.unknown("review", "There was no review: unavailable.")

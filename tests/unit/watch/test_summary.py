@@ -1,6 +1,7 @@
 """The next step after a run that stopped early."""
 
 import io
+from datetime import UTC, datetime
 
 import pytest
 
@@ -145,3 +146,21 @@ def test_a_circle_is_told_with_what_goes_round() -> None:
     assert evidence_text(first) == "“I look at it again.”: the same output 3 times"
     without_words, *_ = find_stuck([Past(progressed=False, text=text) for text in ("One.", "Two.", "Three.")]).evidence
     assert "“" not in evidence_text(without_words)
+
+
+def test_the_iterations_of_each_executor_and_the_unanswered_ones_add_up() -> None:
+    end = RunFinished.model_validate({
+        "run_id": "r",
+        "at": datetime.now(UTC),
+        "stop_reason": "limit_reached",
+        "verified": False,
+        "detail": "why",
+        "iterations": 4,
+        "executors": {"copilot-sdk": 2, "copilot-cli": 1},
+        "usage": {},
+        "duration": 1,
+    })
+    out = io.StringIO()
+    with PlainDisplay(out) as display:
+        display.show(end)
+    assert "4 (copilot-cli 1, copilot-sdk 2, unanswered 1)" in out.getvalue()
