@@ -5,7 +5,6 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
 
 import pytest
 
@@ -153,22 +152,6 @@ async def test_a_file_that_settled_is_not_read_again(folder: Path, monkeypatch: 
 
     monkeypatch.setattr(scan, "read_regular", refuse)
     assert await workspace.snapshot() == before
-
-
-async def test_a_change_within_one_tick_of_the_file_systems_clock_is_seen(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    workspace, path = PlainWorkspace(folder), folder / "src/b.txt"
-    path.write_text("one\n")
-    found, look = path.lstat(), os.lstat
-
-    def at_one_time(place: Any, **more: Any) -> os.stat_result:
-        return found if os.fsdecode(place) == str(path) else look(place, **more)
-
-    monkeypatch.setattr(os, "lstat", at_one_time)
-    before = await workspace.snapshot()
-    path.write_text("two\n")
-    assert (await workspace.changes(before, await workspace.snapshot())).files == ("src/b.txt",)
 
 
 async def test_reading_is_bounded_and_what_was_not_read_is_known_by_its_size(
