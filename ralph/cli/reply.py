@@ -89,10 +89,12 @@ class Ruling:
 def judge(question: Question, rules: Rules) -> Ruling:
     """Return the analysis of a reply, and the decision of the loop after it and the replies before.
 
-    Of the limits in the rules none counts: that on iterations is the question's.
+    Of the limits in the rules none counts: that on iterations is the question's. A claim counts as one that verifiers
+    will check, so words alone are one.
     """
     now = datetime.now(UTC)
-    rules = replace(rules, limits=Limits(max_iterations=None))
+    decision = evolve(rules.decision, confirm_words=False)
+    rules = replace(rules, limits=Limits(max_iterations=None), decision=decision)
     run = RunRecord(id="analyze", task=storable(question.task), started_at=now)
     loop = Loop(_patient(rules, question), run, RunState.of(run))
     for earlier in question.previous:

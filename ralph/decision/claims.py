@@ -55,6 +55,9 @@ _WHOLE = re.compile(
 NOTHING_CHANGED = "the whole run has changed nothing in the workspace"
 """The doubt about a claim of a run that has left the workspace as it was."""
 
+WORDS_ALONE = "only words say so, without a status block, and no verifier checks them"
+"""The doubt about a claim by words in a run without verifiers."""
+
 _OPEN = "still open in the plan: "
 _HOLDS = "the analyzer "
 """The beginnings of doubts: an open item of the plan, and an analyzer that blocks the claim."""
@@ -178,11 +181,13 @@ class Claim(BaseModel, frozen=True):
         reason: what makes it, in a few words.
         doubts: what speaks against it; with any of them the claim needs a confirming iteration.
         confirms: whether it can confirm the claim before it; the report of further work cannot.
+        by_words: no status block makes it, nor any box.
     """
 
     reason: str
     doubts: tuple[str, ...] = ()
     confirms: bool = True
+    by_words: bool = False
     evidence: tuple[Evidence, ...] = ()
 
     def holds(self, *, confirming: bool) -> bool:
@@ -192,6 +197,11 @@ class Claim(BaseModel, frozen=True):
             confirming: the iteration before has made a claim that waits for its confirmation.
         """
         return not self.doubts or (confirming and self.confirms)
+
+    @property
+    def unverified(self) -> "Claim":
+        """The same claim if no verifier checks it: words alone are then a doubt of their own."""
+        return evolve(self, doubts=(WORDS_ALONE,)) if self.by_words and not self.doubts else self
 
 
 class Strategy(Protocol):
@@ -338,7 +348,13 @@ def _by_words(case: Case) -> Claim | None:
     if isinstance(case.analysis.status, StatusMalformed):
         doubts.append(f"the status block could not be read: {case.analysis.status.problem}")
     reason = f"the reply says so: {', '.join(completion.keywords)}"
-    return Claim(reason=reason, doubts=tuple(doubts), confirms=not partly, evidence=_said(case, "completion"))
+    return Claim(
+        reason=reason,
+        doubts=tuple(doubts),
+        confirms=not partly,
+        by_words=not isinstance(case.analysis.status, StatusReport),
+        evidence=_said(case, "completion"),
+    )
 
 
 def _speaks_of_the_whole(case: Case) -> bool:

@@ -172,7 +172,7 @@ class Limits(BaseModel, frozen=True, extra="forbid", defer_build=True):
 
 
 class DecisionSettings(BaseModel, frozen=True, extra="forbid", defer_build=True):
-    """The numbers of the decision that belong to no other part."""
+    """What the decision rests on that belongs to no other part."""
 
     test_saturation: Annotated[PositiveInt, Tighter("less")] = Field(
         default=3, le=1000, description="Test-only iterations without progress in a row that end the run."
@@ -182,6 +182,10 @@ class DecisionSettings(BaseModel, frozen=True, extra="forbid", defer_build=True)
     )
     questions: Annotated[PositiveInt, Tighter("less")] = Field(
         default=3, le=1000, description="Questions to the user in a row that end the run."
+    )
+    confirm_words: Annotated[bool, Tighter((True, False))] = Field(
+        default=True,
+        description="Ask again before words alone, without a status block and without any verifier, end the run.",
     )
     unavailable: Annotated[PositiveInt, Tighter("less")] = Field(
         default=2,

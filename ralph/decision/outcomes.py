@@ -10,7 +10,7 @@ from typing import Annotated, Literal, NamedTuple
 from pydantic import BaseModel, Field, NonNegativeInt
 
 from ralph.analysis.result import Evidence
-from ralph.decision.claims import Case, Claim
+from ralph.decision.claims import WORDS_ALONE, Case, Claim
 from ralph.decision.limits import LimitReached
 from ralph.status import StatusMalformed
 from ralph.types import evolve
@@ -172,7 +172,12 @@ def _doubted(claim: Claim | None) -> str:
     if claim is None:
         return ""
     doubts = "\n".join(f"- {doubt}" for doubt in claim.doubts)
-    return f"You said that the task is done, but:\n{doubts}\nFix that, or confirm that it is done."
+    if claim.doubts != (WORDS_ALONE,):
+        return f"You said that the task is done, but:\n{doubts}\nFix that, or confirm that it is done."
+    return (
+        f"You said that the task is done, but:\n{doubts}\nCheck now that all that the task asks for is there and "
+        "right, and do what is missing. Then end your message with the status block; EXIT_SIGNAL: true only if so."
+    )
 
 
 def _ended(case: Case, *, redirected: bool) -> str:

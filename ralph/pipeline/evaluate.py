@@ -324,7 +324,7 @@ def evaluate(
         plan=PlanCount.of(assessed.progress.plan),
         progressed=assessed.progress.progressed,
         analysis=case.analysis,
-        claim=evolve(assessed.claim, evidence=()) if assessed.claim else None,
+        claim=evolve(situation.claim, evidence=()) if situation.claim else None,
         verification=verification,
         heard=last_message if delivered else state.heard,
         breaker=breaker,
@@ -348,6 +348,8 @@ def situation_of(
     verification: Verification | None,
 ) -> Situation:
     """Return the facts that the decision on a case rests on; all but the streaks `before` include this iteration."""
+    if claim is not None and verification is None and rules.decision.confirm_words:
+        claim = claim.unverified
     return Situation(
         case,
         before.after(case),

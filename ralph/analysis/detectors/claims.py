@@ -80,7 +80,6 @@ def detect_keywords(reply: Reply) -> Iterable[Signal]:
 
 _LOOKED_AT = 40  # words that are examined, from the beginning and as many from the end
 _TITLES = 3
-_SHORT = 40  # characters of a reply that may be one word and nothing else
 _PROMISE = 120  # characters at the end of a reply in which a promise stands
 _PROMISED = pattern(r"\s{0,20}<promise>([^<\n]{1,40})</promise>[ \t]*(?:\n|\Z)")
 _PROMISED_LAST = pattern(r"(?:^|\n)[ \t]*<promise>([^<\n]{1,40})</promise>\s*\Z")
@@ -160,13 +159,9 @@ def _whole_claim(reply: Reply, predicate: Hit) -> Hit | None:
 
 
 def _claims_of_subjects(reply: Reply) -> Iterator[Signal]:
-    """Yield the first claim of each predicate; or the one that is the whole reply."""
+    """Yield the first claim of each predicate."""
     scope = reply.scope
     objections = Objections.of(reply)
-    if len(reply.reading.text) <= _SHORT and (only := _only_predicate(reply, scope.of("finished"))):
-        if not any(share.is_partial for share in objections.shares):
-            yield _claim(only, VERY_HIGH, "The reply says nothing else.")
-        return
     names: set[str] = set()
     predicates = relevant_hits(reply, (*scope.of("finished"), *scope.of("closed"), *scope.of("stands")))
     for whole, several in _statements_on_work(reply, predicates):
@@ -280,13 +275,6 @@ def _copula(prose: str, begin: int, end: int) -> int | None:
         return last
     found = _COPULA.search(prose, begin, end)
     return found.start() if found else None
-
-
-def _only_predicate(reply: Reply, predicates: Iterable[Hit]) -> Hit | None:
-    """Return the predicate that is the whole reply: "Done."."""
-    words = _WORD.findall(reply.reading.lower)
-    words = words[1:] if words[:1] == ["all"] else words
-    return next((hit for hit in predicates if words == _WORD.findall(reply.reading.prose[hit.start : hit.end])), None)
 
 
 def _subjects(reply: Reply, predicate: Hit, begins: Span, roles: Sequence[Role]) -> Iterator[tuple[Role, Hit]]:

@@ -3,6 +3,9 @@
 import pytest
 
 from ralph.analysis import analyze_text
+from ralph.cli.reply import Question, judge
+from ralph.decision.claims import STRATEGIES
+from ralph.pipeline.evaluate import Rules
 
 
 def is_done(text: str, task: str = "") -> bool:
@@ -40,8 +43,11 @@ def test_a_whole_that_is_said_to_be_finished_is_done(subtests: pytest.Subtests) 
 
 
 @pytest.mark.parametrize("text", ["Done.", "Finished!", "All done.", "✅ Done", "已完成。", "Terminado."])
-def test_a_word_that_is_the_whole_reply_is_done(text: str) -> None:
-    assert is_done(text)
+def test_a_word_that_is_the_whole_reply_is_one_signal_and_ends_nothing(text: str) -> None:
+    found = analyze_text(text).completion
+    assert (found.detected, found.confidence) == (False, 60)
+    for strategy in STRATEGIES:
+        assert judge(Question(text=text), Rules(strategy=STRATEGIES[strategy])).record.decision.kind == "continue"
 
 
 @pytest.mark.parametrize(

@@ -208,9 +208,10 @@ class TestWhatIf:
 
     def test_a_strategy_and_a_limit_that_is_taken_away(self, told: Callable[..., Any], workspace: Path) -> None:
         words = {"text": "All tests passing. No remaining issues. The task is complete.", "changes": {"files": 1}}
-        (by_words,) = answers(told([words, worked(1)], "--jsonl"))
-        (by_signal,) = answers(told([words, worked(1)], "--jsonl", "--set", "strategy=exit_signal"))
-        assert (by_words["stopped_at"], by_signal["stopped_at"]) == (0, None)
+        (by_words,) = answers(told([words, words, worked(1)], "--jsonl"))
+        (at_once,) = answers(told([words, worked(1)], "--jsonl", "--set", "decision.confirm_words=false"))
+        (by_signal,) = answers(told([words, words, worked(1)], "--jsonl", "--set", "strategy=exit_signal"))
+        assert (by_words["stopped_at"], at_once["stopped_at"], by_signal["stopped_at"]) == (1, 0, None)
         (workspace / "ralph.toml").write_text("[limits]\nmax_iterations = 1\n")
         (limited,) = answers(told([worked(1), worked(2)], "--jsonl"))
         (free,) = answers(told([worked(1), worked(2)], "--jsonl", "--set", "limits.max_iterations=none"))

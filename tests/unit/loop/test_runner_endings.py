@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ralph.decision.breaker import BreakerSettings, CircuitBreaker
-from ralph.decision.limits import Limits
+from ralph.decision.claims import WORDS_ALONE
+from ralph.decision.limits import DecisionSettings, Limits
 from ralph.decision.outcomes import Pause
 from ralph.errors import UsageError
 from ralph.hooks import Hooks
@@ -122,8 +123,8 @@ def test_an_agent_that_changes_nothing_never_runs_for_long(
     ("said", "stop_reason", "iterations"),
     [
         ([DONE], "completed", 1),
-        ([WORDS], "completed", 1),
-        ([WORKING, WORDS, DONE], "completed", 2),
+        ([WORDS, WORDS], "completed", 2),
+        ([WORKING, WORDS, DONE], "completed", 3),
         ([BLOCKED, BLOCKED], "blocked", 2),
         ([Output(text=DONE, outcome=Failed(failure="crashed")), WORKING, DONE], "completed", 3),
         ([Output(text=DONE, outcome=TimedOut(limit="idle", after=1)), WORKING, DONE], "completed", 3),
@@ -134,6 +135,46 @@ def test_an_agent_that_changes_nothing_never_runs_for_long(
 def test_what_ends_a_run_that_changes_something_each_time(said: list[Reply], stop_reason: str, iterations: int) -> None:
     record, _, _ = run(said, limits=Limits(max_iterations=5))
     assert (record.stop_reason, record.iterations) == (stop_reason, iterations)
+
+
+class Passes(Refuses):
+    async def verify(self, subject: Subject) -> Verdict:
+        return Verdict(verifier=self.name, passed=True)
+
+
+def test_words_alone_are_confirmed_before_they_end_a_run() -> None:
+    record, seen, executor = run([WORDS, DONE])
+    assert (record.stop_reason, record.iterations, record.still_open) == ("completed", 2, ())
+    assert "only words say so, without a status block" in seen.iterations[0].decision.reason
+    feedback = executor.prompts[1].text
+    assert "Check now that all that the task asks for is there" in feedback
+    assert "Then end your message with the status block" in feedback
+    record, _, _ = run([WORDS, WORKING, "Hm.", WORDS, WORDS], limits=Limits(max_iterations=9))
+    assert (record.iterations, record.still_open) == (5, (WORDS_ALONE,)), "the claims must follow each other"
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        {"verify": [Passes()]},
+        {"decision": DecisionSettings(confirm_words=False)},
+        {"strategy": "done_signals"},
+    ],
+    ids=["a verifier", "switched off", "a strategy of its own"],
+)
+def test_words_need_no_confirmation_where_something_else_decides(parts: dict[str, Any]) -> None:
+    record, _, _ = run([WORDS], **parts)
+    assert (record.stop_reason, record.iterations) == ("completed", 1)
+
+
+# covers: S1-33, K1-1
+@pytest.mark.parametrize("strategy", ["auto", "done_signals", "natural_language"])
+@pytest.mark.parametrize(
+    "said", ["Done.", "50% complete", "完成 50%", "The task is complete. The search page remains."]
+)
+def test_a_single_word_or_a_part_ends_no_run(strategy: str, said: str) -> None:
+    record, _, _ = run([said], strategy=strategy, limits=Limits(max_iterations=2))
+    assert (record.stop_reason, record.iterations) == ("limit_reached", 2)
 
 
 def test_a_plan_that_the_agent_takes_away_is_not_finished() -> None:

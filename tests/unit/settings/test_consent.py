@@ -36,6 +36,7 @@ TIGHTER_AND_LOOSER: dict[str, tuple[Any, Any]] = {
     "decision.test_saturation": (1, 4),
     "decision.blocked": (1, 3),
     "decision.questions": (1, 4),
+    "decision.confirm_words": (True, False),
     "decision.unavailable": (1, 3),
     "decision.rate_limit_wait": ("2m", "1s"),
     "decision.max_rate_limit_wait": ("2h", "1s"),
