@@ -17,6 +17,8 @@ from ralph.workspace import open_workspace
 
 COVERAGE = re.compile(r"coverage:? (\d{1,3})%")
 
+DONE = "\n---RALPH_STATUS---\nEXIT_SIGNAL: true\n---END_RALPH_STATUS---"
+
 
 def detect_coverage(reply: Reply) -> Iterator[Signal]:
     for found in COVERAGE.finditer(reply.reading.prose):
@@ -29,7 +31,7 @@ def covers(percent: int):
 
     def turn_of_the_agent(_prompt: Prompt, turn: Turn) -> str:
         (turn.workspace / "tests.txt").write_text(f"enough for {percent} %")
-        return f"All tasks are complete, and all tests pass. Coverage: {percent}%."
+        return f"All tasks are complete, and all tests pass. Coverage: {percent}%.{DONE}"
 
     return turn_of_the_agent
 

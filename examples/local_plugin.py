@@ -15,14 +15,15 @@ from ralph.plugins import PromptContext, PromptPart, Provider, hookimpl
 
 
 class Poet(Executor):
-    """Stands for an agent: writes a line an iteration, and says after the third that it is over."""
+    """Stands for an agent: writes three lines, one an iteration, and says then that it is over, also if asked again."""
 
     name = "poet"
 
     async def execute(self, prompt: Prompt, turn: Turn) -> Output:
-        with (turn.workspace / "poem.txt").open("a") as poem:
-            poem.write(f"Line {turn.iteration} of a poem.\n")
-        said = "The poem is fit to be sung." if turn.iteration == 3 else "One more line."
+        if turn.iteration <= 3:
+            with (turn.workspace / "poem.txt").open("a") as poem:
+                poem.write(f"Line {turn.iteration} of a poem.\n")
+        said = "The poem is fit to be sung." if turn.iteration >= 3 else "One more line."
         return turn.transcript.finish(Answered(), text=said)
 
 

@@ -14,6 +14,8 @@ from ralph.records.events import IterationFinished, RunFinished
 from ralph.testing import ScriptedExecutor
 from ralph.workspace import open_workspace
 
+DONE = "\n---RALPH_STATUS---\nEXIT_SIGNAL: true\n---END_RALPH_STATUS---"
+
 
 class Diary(Hooks):
     """A diary of events that are already durable; if it is slow or fails, the run continues without it."""
@@ -41,7 +43,7 @@ class Changelog(Hooks):
 def writes(name: str):
     def turn_of_the_agent(_prompt: Prompt, turn: Turn) -> str:
         (turn.workspace / name).write_text("The parser reads commas.")
-        return "All tasks are complete."
+        return f"All tasks are complete.{DONE}"
 
     return turn_of_the_agent
 

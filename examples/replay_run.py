@@ -16,10 +16,12 @@ from ralph.store import open_store
 from ralph.testing import ScriptedExecutor
 from ralph.workspace import open_workspace
 
+DONE = "\n---RALPH_STATUS---\nEXIT_SIGNAL: true\n---END_RALPH_STATUS---"
+
 
 def finishes(_prompt: Prompt, turn: Turn) -> str:
     (turn.workspace / "bridge.txt").write_text("built")
-    return "All tasks are complete."
+    return f"All tasks are complete.{DONE}"
 
 
 REPLIES = ["I looked at the plans.", "I thought about the river.", "I read of other bridges.", finishes]

@@ -305,6 +305,11 @@ _STRONG = PrefilteredPattern(
         |{"|".join(map(re.escape, _SAID))}""",
     needed=("error", "exception", "panic", "fatal", "exit ", "traceback", "not found", "fault", "denied", "no such"),
 )
+# Words before an error that are no part of it: "The build still fails: ", "I get the same again: ".
+_LEAD_IN = pattern(
+    rf"\A(?:[^\n]{{0,200}}?[\s:`\"'(])?(?=[\w.]{{0,60}}(?:{'|'.join(_NAMES)})(?:\[\w{{1,12}}\])?:\s?\S.{{7}})"
+    r"|\A(?:again|still|now|once more|same|i|it|we|the (?:build|command|run|same|tests?|write))\b[^\n:]{0,100}:\s(?=\S)"
+)
 _DROPPED = (
     (pattern(r"0x[0-9a-f]+|\b[0-9a-f]{7,64}\b"), " "),
     (pattern(r"(?<![\w.~@+-])(?:[a-z]:)?(?:[\w.~@+-]{0,80}[/\\]){1,40}[\w.~@+-]{0,80}"), "path"),
@@ -332,8 +337,12 @@ def failure_signature(failure: Failed) -> str:
 
 
 def error_signature(error: str) -> str:
-    """Return an error without what differs from one time to the next: paths, numbers, hexadecimal, quotes, case."""
+    """Return an error without what differs from one time to the next.
+
+    That is its lead-in, paths, numbers, hexadecimal, quotes and case.
+    """
     text = storable(error[: 4 * _LENGTH]).lower()
+    text = _LEAD_IN.sub("", text.lstrip(), count=1)
     for dropped, instead in _DROPPED:
         text = dropped.sub(instead, text)
     return text.strip(" .:,;-")[:_LENGTH]

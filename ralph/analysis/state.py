@@ -35,6 +35,8 @@ A reply can also say that its iteration moved nothing (`find_standstill`). The f
 | unchanged | reports no work, and says that it changed nothing or found nothing to do |
 | watching | reports no work, and says that something still runs |
 | tests | reports passing tests in each of its few clauses |
+| no-op | calls itself a no-op, or says that nothing is left that it could do |
+| waiting | ends by waiting for the user's word, and reports no work of its own |
 
 One of them alone is harmless; one after another they are a loop that stands still. A status block that counts changes
 outweighs them all.
@@ -126,9 +128,25 @@ def find_standstill(reply: Reply, state: State, *, reported: bool | None) -> Sta
     """
     if reported or state in {"blocked", "question", "limited", "error"}:
         return ""
+    if any(idle.name == "no-op" for idle in reply.signals.of("idle")):
+        return "no-op"
     if state == "done" and _was_done(reply, reported=reported):
         return "done"
+    if _stands_by(reply):
+        return "waiting"
     return "" if reply.signals.first("work") else _inactive(reply)
+
+
+_LAST = 200
+"""Characters at the end of a reply by which it may wait for the user's word."""
+
+
+def _stands_by(reply: Reply) -> bool:
+    """Return whether a reply ends by waiting for the user's word, and reports no work in the first person."""
+    scope, end = reply.scope, len(reply.reading.prose.rstrip())
+    if not scope.within("standby", (max(0, end - _LAST), end)):
+        return False
+    return not any(scope.before("agent", Hit(*work[1:4]), 2) for work in reply.signals.of("work"))
 
 
 def _was_done(reply: Reply, *, reported: bool | None) -> bool:

@@ -1,8 +1,8 @@
 """Loops that go in circles.
 
 Every way to do so is a function of the last iterations, which returns what repeats, or None. An iteration that is known
-to have moved workspace or plan breaks every circle; if that is unknown, one whose status block counts changed files
-breaks all but the circle of the very same words.
+to have moved workspace or plan breaks every circle, unless its reply calls itself a no-op: bookkeeping changes files,
+too. If it is unknown, one whose status block counts changed files breaks all but the circle of the very same words.
 
 Error patterns that repeat are always reported and counted; by themselves they decide only if nothing else is known:
 productive loops meet the same error again and again.
@@ -25,6 +25,14 @@ WATCHING = "watching"
 """The circle of replies that only watch what still runs. By itself it may end without anyone's doing."""
 TESTING = "test-only loop"
 """The circle of iterations that only ran tests. The decision has a number of its own for them."""
+
+NO_OP = "no-op"
+"""The circle of replies that say that there was nothing to do for them."""
+CIRCLES = frozenset({
+    *("repeated output", "outputs in turns", "one piece of work", "already done", "waiting for a person"),
+    *("nothing changed", "the same tests", "only errors", NO_OP),
+})
+"""The circles that say what the agent did instead of progress."""
 
 _TURNS = 4
 """Iterations of two replies in turns."""
@@ -176,7 +184,7 @@ def _standing_still(passes: Sequence[Past], repeats: int) -> _Loop | None:
     in_a_row = len(ways) - max((index + 1 for index, way in enumerate(ways) if not way), default=0)
     resting = sum(way in _RESTING for way in ways) if ways[-1] in _RESTING else 0
     times = in_a_row if in_a_row >= repeats else resting
-    if times < repeats or any(one.progressed for one in last):
+    if times < repeats or any(one.progressed and one.standstill != NO_OP for one in last):
         return None
     way, count = Counter(filter(None, reversed(ways))).most_common(1)[0]
     if way == "tests" and (_only_tests(passes, repeats) or not _same_numbers(last[-repeats:])):
@@ -190,12 +198,13 @@ _STANDSTILLS = {
     "done": ("already done", "say that everything is done already"),
     "waiting": ("waiting for a person", "wait for a person"),
     "unchanged": ("nothing changed", "say that they changed nothing"),
+    "no-op": (NO_OP, "say that there was nothing to do"),
     "watching": (WATCHING, "only watch what still runs"),
     "tests": ("the same tests", "tell of the same tests and of nothing else"),
     "error": ("only errors", "are errors and nothing else"),
 }
 """The circle's name and what its replies do, for each way in which a reply stands still."""
-_RESTING = frozenset({"done", "waiting", "unchanged", "watching"})
+_RESTING = frozenset({"done", "waiting", "unchanged", "watching", "no-op"})
 
 
 def _standstill(one: Past) -> str:
@@ -205,7 +214,7 @@ def _standstill(one: Past) -> str:
     waited: it reports that work, or used many tools with an unknown effect.
     """
     if one.moved:
-        return ""
+        return one.standstill if one.standstill == NO_OP else ""
     asks = one.state == "question" and not one.error_signatures and (one.denied or not one.worked)
     if (one.state == "blocked" or asks) and (one.moved is False or not one.busy):
         return "waiting"
@@ -218,9 +227,37 @@ def _same_numbers(passes: Sequence[Past]) -> bool:
     return bool(first.intersection(*others))
 
 
+_PIECE = pattern(
+    r"\b(?:phase|step|story|task|sprint|epic|milestone|stage|fase|etapa|tarea|paso|aufgabe|schritt|meilenstein)"
+    r"\s#?\d[\w-]*(?:\.\d+)*|(?:阶段|階段|任[务務]|步[骤驟])\s?\d{1,3}|第[一二三四五六七八九十\d]{1,3}(?:阶段|階段|步)"
+)
+_FINISHED = pattern(
+    r"\b(?:complete|completed|done|finished|complet[ao]|completad[ao]|terminad[ao]|abgeschlossen|fertig|erledigt)\b|完成"
+)
+_SENTENCES = pattern(r"[.!?](?=\s|\Z)|[\n。！？]")
+_PIECES_READ = 1_000  # characters of a reply in which they are named
+
+
+def _finished_pieces(text: str) -> frozenset[str]:
+    """Return the numbered pieces of work in sentences that call something finished."""
+    told = filter(_FINISHED.search, _SENTENCES.split(text[:_PIECES_READ].lower()))
+    return frozenset(piece for sentence in told for piece in _PIECE.findall(sentence))
+
+
+def _same_piece(passes: Sequence[Past], repeats: int) -> _Loop | None:
+    """Find replies that call the same numbered pieces finished, and no others: each iteration has its own."""
+    *before, last = [_finished_pieces(one.text) for one in passes[-repeats - 1 :]]
+    times = 1 + before.count(last)
+    if not last or times < repeats or any(one.progressed or one.reported for one in passes[-repeats - 1 :]):
+        return None
+    named = ", ".join(sorted(last))
+    return _Loop("one piece of work", f"{times} iterations say that {named} is finished", times, passes[-1].text)
+
+
 _FINDERS: tuple[Callable[[Sequence[Past], int], _Loop | None], ...] = (
     _same_words,
     _in_turns,
+    _same_piece,
     _only_tests,
     _standing_still,
     _at_a_limit,

@@ -38,7 +38,7 @@ Amount = Annotated[float, Field(ge=0, le=_MOST, allow_inf_nan=False)]
 Moment = Annotated[datetime, AfterValidator(_placed)]
 
 
-class _Changes(BaseModel, frozen=True):
+class GivenChanges(BaseModel, frozen=True):
     """The changes of a pass; files and commits may be given by their names as well."""
 
     files: Count | list[str] | None = None
@@ -75,7 +75,7 @@ class Line(BaseModel, frozen=True):
     error: str | bool | dict[str, Any] | None = None
     denials: Count | list[Any] | None = None
     tools: Count | None = None
-    changes: _Changes | None = None
+    changes: GivenChanges | None = None
     plan: str | None = None
     usage: _Usage | None = None
     cost: Amount | None = None

@@ -11,18 +11,19 @@ from ralph.analysis import to_json
 from ralph.analysis.metrics import ladder_text
 from ralph.cli.evidence import marked, print_evidence
 from ralph.cli.output import console
+from ralph.cli.replay_sources import GivenChanges
 from ralph.decision.limits import Limits
 from ralph.decision.outcomes import Complete, Halt, Streaks
-from ralph.pipeline.evaluate import UNKNOWN, Rules
+from ralph.pipeline.evaluate import Rules
 from ralph.pipeline.explain import Stage, explain
-from ralph.pipeline.replay import Loop
+from ralph.pipeline.replay import Loop, Pass
 from ralph.records.projection import describe, findings
-from ralph.records.record import IterationRecord, RunRecord, RunState
+from ralph.records.record import IterationRecord, RunRecord
 from ralph.system.files import objects, opened
 from ralph.system.text import one_line, storable
 from ralph.types import evolve
 from ralph.types.output import Output
-from ralph.types.plan import PlanState, compare, parse_plan
+from ralph.types.plan import PlanState, TaskPlan, compare, parse_plan
 from ralph.watch.terminal import print_rows, print_text
 
 _EXIT_REASONS = {
@@ -34,21 +35,41 @@ _EXIT_REASONS = {
 }
 
 
-class Question(BaseModel, frozen=True):
+class Earlier(BaseModel, frozen=True):
+    """A reply with the effect of its iteration.
+
+    Attributes:
+        changes: to the workspace; None if unknown.
+        errors: error texts from outside the reply.
+    """
+
+    text: str
+    changes: GivenChanges | None = None
+    errors: tuple[str, ...] = ()
+
+    def judged_by(self, loop: Loop, at: datetime, plan: TaskPlan | None = None) -> IterationRecord:
+        """Return its record as the next iteration of a loop."""
+        taken = Pass(changes=self.changes.moves() if self.changes else None)
+        progress, left = loop.measure(taken, loop.state.number + 1)
+        loop.state = evolve(loop.state, errors=tuple(map(storable, self.errors)))
+        # The plan before the run is unknown: every ticked box counts as this run's work, and none as progress.
+        if plan is not None:
+            progress = replace(progress, plan=plan, plan_state=compare(None, plan))
+        return loop.judge(Output(text=storable(self.text)), progress, at=at, fingerprint=left)
+
+
+class Question(Earlier, frozen=True):
     """A reply and its context.
 
     Attributes:
         plan: the checklist as Markdown.
-        previous: earlier replies, oldest first.
-        errors: error texts from outside the reply.
+        previous: earlier replies, oldest first; each may have its changes and errors.
         iteration: counted from 1; unset: the one after `previous`.
     """
 
-    text: str
     task: str = ""
     plan: str | None = None
-    previous: tuple[str, ...] = ()
-    errors: tuple[str, ...] = ()
+    previous: tuple[str | Earlier, ...] = ()
     iteration: PositiveInt | None = None
     max_iterations: PositiveInt | None = Field(default=None, description="Reached: the loop would end.")
 
@@ -95,22 +116,17 @@ def judge(question: Question, rules: Rules) -> Ruling:
     now = datetime.now(UTC)
     decision = evolve(rules.decision, confirm_words=False)
     rules = replace(rules, limits=Limits(max_iterations=None), decision=decision)
-    run = RunRecord(id="analyze", task=storable(question.task), started_at=now)
-    loop = Loop(_patient(rules, question), run, RunState.of(run))
+    loop = Loop.recorded_elsewhere(_patient(rules, question), "analyze", storable(question.task))
     for earlier in question.previous:
-        loop.accept(loop.judge(Output(text=storable(earlier)), at=now))
+        given = Earlier(text=earlier) if isinstance(earlier, str) else earlier
+        loop.accept(given.judged_by(loop, now))
     loop.rules = rules = replace(rules, limits=Limits(max_iterations=question.max_iterations))
-    state = evolve(loop.state, errors=tuple(map(storable, question.errors)))
     if (number := question.iteration) is not None:
-        state = evolve(state, number=number - 1, spent=evolve(state.spent, iterations=number - 1))
-    loop.state = state
-    # The plan before the run is unknown: every ticked box counts as this run's work, and none as progress.
+        spent = evolve(loop.state.spent, iterations=number - 1)
+        loop.state = evolve(loop.state, number=number - 1, spent=spent)
     plan = None if question.plan is None else parse_plan(question.plan)
-    plan_state = None if plan is None else compare(None, plan)
-    record = loop.judge(
-        Output(text=storable(question.text)), replace(UNKNOWN, plan=plan, plan_state=plan_state), at=now
-    )
-    return Ruling(run, record, rules, state.streaks, plan_state)
+    before, record = loop.state.streaks, question.judged_by(loop, now, plan)
+    return Ruling(loop.run, record, rules, before, None if plan is None else compare(None, plan))
 
 
 def _patient(rules: Rules, question: Question) -> Rules:

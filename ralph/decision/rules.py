@@ -11,10 +11,10 @@ The first rule that applies decides:
 6. blocked: the agent needs the user
 7. a limit
 8. an outage of a service that has answered before: a pause, which counts against nothing
-9. the breaker is open, unless each of the iterations that opened it only ran tests
+9. the breaker is open, unless a lack of progress opened it and one of the next two rules says what it consisted of
 10. test saturation
-11. stuck for the second time; the first time makes the next iteration a pivot, and so does every time that the loop
-    only watches what still runs, which may end by itself
+11. stuck for the second time, or with the breaker open; the first time makes the next iteration a pivot, and so does
+    every time that the loop only watches what still runs, which may end by itself
 12. the calls of an hour are used up: continue when it is over
 13. continue
 """
@@ -25,7 +25,7 @@ from typing import NamedTuple
 
 from ralph.analysis.reset_time import resets_at
 from ralph.analysis.result import Evidence
-from ralph.analysis.stuck import TESTING, WATCHING
+from ralph.analysis.stuck import CIRCLES, NO_OP, TESTING, WATCHING
 from ralph.decision.backing import backing, named
 from ralph.decision.breaker import BreakerState
 from ralph.decision.claims import NOTHING_CHANGED, Case, Claim, open_boxes, waiting
@@ -299,7 +299,7 @@ def _breaker(situation: Situation) -> Halt | Pause | None:
     if breaker.state != "open":
         return None
     if situation.breaker_ends_run or until is None:
-        if _opened_by_tests(situation):
+        if _is_named(situation):
             return None
         reason = f"{breaker.reason}{_cut_off(situation.case)}{_fate_of_claim(situation)}"
         return Halt(stop_reason="circuit_open", reason=reason)
@@ -328,17 +328,23 @@ def _ended_early(case: Case) -> str:
 def _why_closed(situation: Situation) -> str:
     breaker = situation.breaker
     if breaker.state == "open":
-        return f"open: {breaker.reason}, and all of them only ran tests"
+        return f"open: {breaker.reason}, which test saturation or stuck says more of"
     return f"{breaker.state.replace('_', '-')}{f', but warns: {breaker.reason}' if breaker.warning else ''}"
 
 
-def _opened_by_tests(situation: Situation) -> bool:
-    """Return whether test saturation ends the run and every iteration that opened the breaker only ran tests.
+def _is_named(situation: Situation) -> bool:
+    """Return whether a lack of progress has just opened the breaker and ends the run, and another rule names it.
 
-    Both count the same iterations, by default up to the same number; saturation names what the agent did in them.
+    Test saturation and the circles of a loop say what the agent did instead of progress; a turn that failed says it
+    itself.
     """
-    breaker, tested = situation.breaker, situation.streaks.test_only
-    return _is_saturated(situation) and not breaker.denials and 0 < breaker.no_progress <= tested
+    breaker = situation.breaker
+    if breaker.state != "open" or not situation.breaker_ends_run or _cut_off(situation.case):
+        return False
+    if breaker.denials or breaker.probes or not breaker.no_progress:
+        return False
+    named = CIRCLES.intersection(situation.case.analysis.stuck.repeated_patterns)
+    return _is_saturated(situation) or bool(named and _circles(situation.case))
 
 
 def _is_saturated(situation: Situation) -> bool:
@@ -359,9 +365,11 @@ def _why_unsaturated(situation: Situation) -> str:
 
 def _stuck_again(situation: Situation) -> Halt | None:
     why = _circles(situation.case)
-    if not why or not situation.streaks.pivoted or _only_watches(situation.case):
+    pivoted = situation.streaks.pivoted
+    if not why or _only_watches(situation.case) or not (pivoted or _is_named(situation)):
         return None
-    reason = f"stuck again after a change of approach: {why}{_fate_of_claim(situation)}"
+    when = "again after a change of approach" if pivoted else "and the circuit is open"
+    reason = f"stuck {when}: {why}{_fate_of_claim(situation)}"
     return Halt(stop_reason="stuck", reason=reason, evidence=situation.case.analysis.stuck.evidence)
 
 
@@ -453,7 +461,8 @@ def _circles(case: Case) -> str:
     does not answer.
     """
     stuck = case.analysis.stuck
-    if not stuck.detected or case.progressed or case.unanswered or stuck.repeated_patterns == (TESTING,):
+    moved = case.progressed and NO_OP not in stuck.repeated_patterns
+    if not stuck.detected or moved or case.unanswered or stuck.repeated_patterns == (TESTING,):
         return ""
     told = (f"{piece.why}: “{piece.text}”" if piece.text else piece.why for piece in stuck.evidence)
     return "; ".join(told) or "; ".join(stuck.repeated_patterns) or "the loop goes in circles"

@@ -204,11 +204,53 @@ _LATEST = datetime(9000, 1, 1, tzinfo=UTC)
 
 @dataclass(slots=True)
 class Loop:
-    """A run without an agent, turn by turn; its state is a fold over the records, as that of a live run."""
+    """A run without an agent, turn by turn; its state is a fold over the records, as that of a live run.
+
+    Attributes:
+        plan_known: the plan before the run is known.
+    """
 
     rules: Rules
     run: RunRecord
     state: RunState
+    plan_known: bool = False
+    _named: bool = False
+
+    @classmethod
+    def recorded_elsewhere(cls, rules: Rules, name: str, task: str = "") -> "Loop":
+        """Return the loop of a run whose measurements are what its passes tell."""
+        run = RunRecord(id=name, task=task, started_at=_TIMELESS, fingerprint=f"{_UNNAMED}start")
+        return cls(rules, run, RunState.of(run))
+
+    def measure(self, taken: Pass, number: int) -> tuple[Progress, str]:
+        """Return the progress of a pass of such a run, and the mark of the workspace that it leaves behind."""
+        moves, fresh = taken.changes or Moves(), f"{_UNNAMED}{number}"
+        mark = self._mark(taken, fresh)
+        if mark is None and (self.state.baseline or "").startswith(_UNNAMED):
+            self.state = evolve(self.state, baseline=None)
+        if taken.plan is not None and not self.plan_known:
+            self.plan_known = True
+            self.run = evolve(self.run, plan=taken.plan)
+            self.state = evolve(self.state, boxes_ticked=taken.plan.done)
+        run = evolve(self.run, plan=None) if taken.plan is None else self.run
+        progress = measure_progress(run, self.state, _changes(moves, mark), taken.plan)
+        return progress, taken.left or moves.fingerprint or mark or fresh
+
+    def _mark(self, taken: Pass, fresh: str) -> str | None:
+        """Return a mark of the workspace after a pass: equal for equal states, None if nothing is known."""
+        state, moved = self.state, taken.moved
+        last = state.fingerprints[-1][-1]
+        named = taken.changes.fingerprint if taken.changes else None
+        if named is None:
+            return fresh if moved else last if moved is False else None
+        first, self._named = not self._named, True
+        if not first or moved:
+            return named
+        if moved is None:  # there is nothing to compare it with
+            return None
+        baseline = named if state.baseline == last else state.baseline
+        self.state = evolve(state, baseline=baseline, fingerprints=(*state.fingerprints, (named,)))
+        return named
 
     def judge(
         self,
@@ -319,11 +361,8 @@ class Replay:
     """
 
     def __init__(self, rules: Rules, name: str | None = None, run: RunRecord | None = None) -> None:
-        self._own = self._plan_known = run is not None
-        if run is None:
-            run = RunRecord(id="replay", task="", started_at=_TIMELESS, fingerprint=f"{_UNNAMED}start")
-        self._named = False
-        self._loop = Loop(rules, run, RunState.of(run))
+        self._own = run is not None
+        self._loop = Loop(rules, run, RunState.of(run)) if run else Loop.recorded_elsewhere(rules, "replay")
         self._now = self._ended = self._earliest = _TIMELESS
         self._waits = False
         self._last = 0
@@ -436,33 +475,7 @@ class Replay:
         loop, moves = self._loop, taken.changes or Moves()
         if self._own:
             return measure_progress(loop.run, loop.state, _changes(moves, moves.fingerprint), taken.plan), taken.left
-        fresh = f"{_UNNAMED}{self._result.passes}"
-        mark = self._mark(taken, fresh)
-        if mark is None and (loop.state.baseline or "").startswith(_UNNAMED):
-            loop.state = evolve(loop.state, baseline=None)
-        if taken.plan is not None and not self._plan_known:
-            self._plan_known = True
-            loop.run = evolve(loop.run, plan=taken.plan)
-            loop.state = evolve(loop.state, boxes_ticked=taken.plan.done)
-        run = evolve(loop.run, plan=None) if taken.plan is None else loop.run
-        progress = measure_progress(run, loop.state, _changes(moves, mark), taken.plan)
-        return progress, taken.left or moves.fingerprint or mark or fresh
-
-    def _mark(self, taken: Pass, fresh: str) -> str | None:
-        """Return a mark of the workspace after a pass: equal for equal states, None if nothing is known."""
-        state, moved = self._loop.state, taken.moved
-        last = state.fingerprints[-1][-1]
-        named = taken.changes.fingerprint if taken.changes else None
-        if named is None:
-            return fresh if moved else last if moved is False else None
-        first, self._named = not self._named, True
-        if not first or moved:
-            return named
-        if moved is None:  # there is nothing to compare it with
-            return None
-        baseline = named if state.baseline == last else state.baseline
-        self._loop.state = evolve(state, baseline=baseline, fingerprints=(*state.fingerprints, (named,)))
-        return named
+        return loop.measure(taken, self._result.passes)
 
 
 def _changes(moves: Moves, fingerprint: str | None) -> Changes:

@@ -3,7 +3,7 @@
 The labelled data is no part of the project: the argument names the folder that holds it, as files of JSON lines
 
 - `completion.jsonl`: `text`, `raw` (with its status block), `task`, `label` (complete, incomplete), `source`, `state`
-- `stuck.jsonl`: `outputs`, `errors`, `label` (stuck, not_stuck)
+- `stuck.jsonl`: `outputs`, `errors`, `label` (stuck, not_stuck), sometimes `edits` and `commits` of the last one
 - `testonly.jsonl`: `text`, `test_only`
 - `replay.jsonl`: passes of whole runs: `run`, `text`, `cost`, `turns`, `denials`, `is_error`, `edits`, `commits`,
   `progress` (true, false, null)
@@ -107,7 +107,13 @@ def stuck(folder: Path) -> Iterator[Judged]:
     """Windows of replies; the last decides. Of a window without replies only the errors are known."""
     for row in rows(folder / "stuck.jsonl"):
         *earlier, last = row["outputs"] or [""]
-        question = Question(text=last, previous=tuple(earlier), errors=tuple(row["errors"]))
+        changes = None if row.get("edits") is None else {"files": row["edits"], "commits": row["commits"]}
+        question = Question.model_validate({
+            "text": last,
+            "previous": earlier,
+            "errors": row["errors"],
+            "changes": changes,
+        })
         yield row, row["label"] == "stuck", judge(question, AUTO).record.analysis.stuck.detected
 
 

@@ -31,7 +31,7 @@ Role = Literal[  # noqa: RUF041 - one line for each group of parts
     Literal["blocked", "halted", "obstacle", "leave", "lack", "unable", "demand", "barred", "hand", "bidding"],
     Literal["onward", "parting", "condition", "person", "plea", "pleading", "offer", "resume", "limit", "limiting"],
     # Work, and that there was none.
-    Literal["work", "ongoing", "idle", "change", "watching", "plain"],
+    Literal["work", "ongoing", "idle", "change", "watching", "plain", "standby"],
     # Claims.
     Literal["all", "everything", "goal", "closed", "nothing left", "needless", "achieve", "agent", "passive"],
     Literal["outright", "yours", "part", "preparation", "stage", "proviso", "reported", "act", "closer", "recap"],
@@ -61,7 +61,7 @@ Role = Literal[  # noqa: RUF041 - one line for each group of parts
   others use as well.
 - Work. work: something was done. ongoing: something is in progress. idle: there was nothing to do, or it was done
   before. change: what was not done if it is negated. watching: something that began before still runs. plain: only
-  looks like a word of another part.
+  looks like a word of another part. standby: waits for the user's word.
 - Claims. all: quantifies what stands beside it. everything: is its own subject. goal: what a task is, or is made of.
   closed: a predicate of what is finished, besides keywords. nothing left, needless: say so by themselves. achieve: a
   verb of work in the past. agent, passive: stand before such a verb in a report. outright: calls it a success. yours:

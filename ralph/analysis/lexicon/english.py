@@ -127,6 +127,11 @@ idle/nothing to do: nothing (to do|further to do|remaining to do) | there is not
     nothing (new|else was done|was done) | no work to do | no work was needed | made no changes
 idle/no changes needed: {_UNCHANGED}
 idle/in an earlier run: {_BEFORE} | (in previous|in earlier) iterations
+idle/no-op: no-op | noop
+standby: (waiting for|awaiting|wait for) your (command|commands|instruction|instructions|next instruction|next task
+    next instructions|orders|word|go-ahead) | ready when you are | whenever you (want|are ready|like|say) | standing by
+    ready for (the next|next|your next) (task|phase|step|story|instruction|instructions) | ready for (phase|step) #
+    ready to (run|start|begin|go) whenever | at your command | what would you like me to do next
 idle/asks to be stopped: (stop the|stop this|end the) loop | stop invoking me | stop calling me
     the loop (should stop|can stop|can be stopped) | please stop | exit the loop
 change: change | changes | changed | changing | modify | modified | modifying | modification | modifications | edit

@@ -49,6 +49,9 @@ idle/nothing to do: (nada|no hay nada más) que hacer | nada pendiente | no qued
     (no se requieren|no hacen falta|no se necesitan) cambios
 idle/already done: ya (está|están|estaba|estaban|se encuentra|se encuentran) (complet|completad|terminad|hech|list
     implementad|finalizad)(o|a|os|as)
+idle/no-op: (sesión|iteración) sin trabajo | no había trabajo
+standby: (a la espera de|esperando) (tus|sus) (instrucciones|órdenes|indicaciones) | quedo a la espera
+    (listo|lista) para (la siguiente|la próxima) (fase|tarea) | cuando (quieras|me digas)
 idle/in an earlier run: ya (estaba|estaban|está|están) | en una iteración anterior
 change: cambio | cambios | cambiado | cambié | modificado | modificada | modificados | modifiqué | modificación
     modificaciones | tocado | editado | novedad | novedades | avance | avances | acción | acciones

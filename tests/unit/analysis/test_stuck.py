@@ -398,3 +398,102 @@ def test_normalised_errors_are_short() -> None:
 def test_failures_have_a_signature() -> None:
     assert failure_signature(Failed(failure="unavailable", status=503)) == "failed:unavailable:503"
     assert failure_signature(Failed(failure="crashed")) == "failed:crashed"
+
+
+STANDBY = [
+    "`PROMPT.md` is fine. Everything is configured. Waiting for your instruction.",
+    "I looked at the settings again; they are all there. Ready when you are.",
+    "All files are in place, and the plan has its tasks. Awaiting your next instruction.",
+    "Nothing is missing in the configuration. Whenever you want, just say so. Standing by.",
+]
+PHASE = [
+    "Phase 1 is complete. All items of PROMPT.md are implemented and tested. Ready for Phase 2.",
+    "Phase 1 (the movement) is already complete:\n\n- `sprite.png` ✅\n- `bird.js` ✅\n\nShall I begin the next one?",
+    "All of Phase 1 is done, as the tests of `bird.js` and `scene.js` show. Ready for the next phase when you are.",
+    "Phase 1 is complete and verified in the browser. Tell me what to adjust.",
+]
+NO_OP = [
+    "Session 8: a no-op. I fixed the state file again. The loop should stop.",
+    "This is the second no-op session. I restored the state file and wrote the report.",
+    "Another no-op: all 74 stories were done before. I corrected the same states.",
+]
+CHINESE = [
+    "所有配置文件已就绪，等你命令启动。",
+    "配置确认没问题，看到你更新了几个文件。等你下一步指令。",
+    "都已就绪。等待你的指令。",
+]
+SPANISH = [
+    "Todo está configurado. Quedo a la espera.",
+    "La configuración está lista. Esperando tus instrucciones.",
+    "Nada que cambiar. A la espera de tus indicaciones.",
+]
+GERMAN = [
+    "Alles ist eingerichtet. Ich warte auf deine Anweisung.",
+    "Die Dateien sind da. Bereit für die nächste Phase.",
+    "Es fehlt nichts. Warte auf deine Anweisungen.",
+]
+STANDING_STILL = [
+    *((texts, None, "waiting for a person") for texts in (STANDBY, CHINESE, SPANISH, GERMAN)),
+    (PHASE, None, "one piece of work"),
+    (NO_OP, None, "no-op"),
+    (NO_OP, True, "no-op"),
+]
+
+
+@pytest.mark.parametrize(("texts", "progressed", "circle"), STANDING_STILL)
+def test_replies_in_different_words_that_stand_still_are_a_circle(
+    texts: list[str], progressed: bool | None, circle: str
+) -> None:
+    last = analyze_loop(texts, progressed)
+    assert circle in last.repeated_patterns
+
+
+def test_replies_that_stand_still_are_none_while_the_workspace_moves() -> None:
+    for texts in (STANDBY, PHASE):
+        assert not analyze_loop(texts, True).detected
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        [
+            f"Phase {number} is complete. I implemented the next screen. Ready for phase {number + 1}."
+            for number in (1, 2, 3)
+        ],
+        [f"I've added view {number}; all tests pass. Ready when you are." for number in (1, 2, 3, 4)],
+        ["Phase 1 is complete.", "Phase 1 and phase 2 are complete.", "Phase 1, phase 2 and phase 3 are complete."],
+    ],
+)
+def test_pieces_of_their_own_and_work_are_no_circle(texts: list[str]) -> None:
+    assert not analyze_loop(texts).detected
+
+
+def analyze_loop(texts: list[str], progressed: bool | None = None) -> Stuck:
+    """Analyze replies one after the other, as a loop does."""
+    analyzer, past = ResponseAnalyzer(), list[Past]()
+    for text in texts[:-1]:
+        context = AnalysisContext(past=tuple(past), progressed=progressed)
+        past.append(Past.of(text, analyzer.analyze(Output(text=text), StatusMissing(), context), progressed=progressed))
+    context = AnalysisContext(past=tuple(past), progressed=progressed)
+    return analyzer.analyze(Output(text=texts[-1]), StatusMissing(), context).stuck
+
+
+def test_one_error_behind_different_words_is_one_pattern() -> None:
+    errors = [
+        "Error: Cannot find module './dist/index.js'",
+        "The build still fails: Error: Cannot find module './dist/main.js'",
+        "I get the same again: `Error: Cannot find module './lib/b.js'`",
+        "Exit code 1\n  throw err;\nError: Cannot find module './dist'",
+    ]
+    assert {error_signature(error) for error in errors[:3]} == {"error: cannot find module path"}
+    assert detect_stuck_loop(errors).repeated_patterns == ("error: cannot find module path",)
+    shells = ["bash: foo: command not found", "Again: bash: foo: command not found"]
+    assert {error_signature(error) for error in shells} == {"bash: foo: command not found"}
+    different = [
+        "error: a",
+        "error: b",
+        "module is not found: x",
+        "module is not found: y",
+        "fatal: not a git repository",
+    ]
+    assert len({error_signature(error) for error in different}) == len(different)

@@ -29,6 +29,10 @@ STATUS: COMPLETE
 """
 
 
+def _idle(*texts: str) -> list[dict[str, Any]]:
+    return [{"text": text, "changes": {"files": 0, "commits": 0}} for text in texts]
+
+
 def _judged(text: str, **more: Any) -> dict[str, Any]:
     return judge(Question(text=text, **more), Rules()).as_json()
 
@@ -203,6 +207,34 @@ def test_going_in_circles_first_asks_for_another_approach_and_then_ends() -> Non
     assert (first["decision"], first["exit_reason"]) == ("continue", None)
     second = _judged(text, previous=[text, text, text])
     assert (second["decision"], second["exit_reason"], second["should_exit"]) == ("halt", "stuck", True)
+
+
+IDLE = {"files": 0, "commits": 0}
+MOVED = {"files": 49, "commits": 1}
+
+
+@pytest.mark.parametrize(
+    ("given", "stuck", "exit_reason"),
+    [
+        ({"text": "It failed.", "errors": ["Error: no such file: x"] * 4, "changes": MOVED}, False, None),
+        ({"text": "It failed.", "errors": ["Error: no such file: x"] * 4}, True, None),
+        ({"text": "C is next.", "changes": IDLE, "previous": _idle("I read A.", "B as well.")}, True, "circuit_open"),
+        ({"text": "I read A.", "changes": IDLE, "previous": _idle("I read A.", "I read A.")}, True, "stuck"),
+        ({"text": "I read A.", "changes": MOVED, "previous": _idle("I read A.", "I read A.")}, False, None),
+        ({"text": "C is next.", "previous": ["I read A.", {"text": "B."}]}, False, None),
+    ],
+)
+def test_changes_and_errors_of_each_reply_count_as_in_a_replay(
+    given: dict[str, Any], stuck: bool, exit_reason: str | None
+) -> None:
+    told = judge(Question.model_validate(given), Rules()).as_json()
+    assert (told["stuck"]["detected"], told["exit_reason"]) == (stuck, exit_reason)
+
+
+def test_a_run_that_is_told_to_change_nothing_only_claims() -> None:
+    told = judge(Question.model_validate({"text": DONE, "changes": IDLE}), Rules()).as_json()
+    assert (told["decision"], told["should_exit"]) == ("continue", False)
+    assert "changed nothing" in told["decision_reason"]
 
 
 @pytest.mark.parametrize("earlier", [1, 2, 3, 4])

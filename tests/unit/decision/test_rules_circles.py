@@ -3,6 +3,8 @@
 from datetime import UTC, datetime
 from typing import Any
 
+import pytest
+
 from ralph.analysis.result import Analysis, CompletionSignal, Evidence, Stuck
 from ralph.decision.breaker import BreakerState
 from ralph.decision.claims import Case, Claim
@@ -101,7 +103,7 @@ def test_running_tests_alone_ends_a_run_by_its_own_number_and_not_as_stuck() -> 
         assert name(ruled(given, Streaks(test_only=count, pivoted=True), settings=patient)) == ends
 
 
-def test_a_breaker_that_only_test_runs_opened_leaves_the_word_to_saturation() -> None:
+def test_a_breaker_that_a_lack_of_progress_opened_leaves_the_word_to_what_says_more() -> None:
     only_tests = case(progressed=False, completion=CompletionSignal(test_only=True))
     opened = BreakerState(state="open", no_progress=3, opened_at=AT, reason="3 iterations without progress")
 
@@ -111,15 +113,39 @@ def test_a_breaker_that_only_test_runs_opened_leaves_the_word_to_saturation() ->
 
     assert ends(3, opened) == "test_saturation"
     assert ends(2, opened) == "circuit_open", "the first of the three did something else"
-    assert ends(3, evolve(opened, no_progress=4)) == "circuit_open"
+    assert ends(3, evolve(opened, no_progress=4)) == "test_saturation"
     assert ends(3, evolve(opened, denials=2)) == "circuit_open"
+    assert ends(3, evolve(opened, probes=1)) == "circuit_open", "the probe has failed"
     assert ends(5, evolve(opened, no_progress=0, errors={"e": 5})) == "circuit_open"
     assert ends(3, opened, settings=DecisionSettings(test_saturation=4)) == "circuit_open"
     assert ends(3, opened, breaker_ends_run=False, breaker_until=AT) == "pause"
     silent = {
         rule.rule: rule.why for rule in consider(situation(only_tests, Streaks(test_only=3))._replace(breaker=opened))
     }
-    assert silent["circuit open"] == "open: 3 iterations without progress, and all of them only ran tests"
+    assert silent["circuit open"] == "open: 3 iterations without progress, which test saturation or stuck says more of"
+
+
+# covers: KX-7, S1-61
+@pytest.mark.parametrize(
+    ("patterns", "ends"),
+    [
+        (("repeated output",), "stuck"),
+        (("waiting for a person", "no progress"), "stuck"),
+        (("one piece of work",), "stuck"),
+        (("no progress",), "circuit_open"),
+        (("no progress", "error: no such file"), "circuit_open"),
+        (("permission denied",), "circuit_open"),
+        (("test-only loop",), "circuit_open"),
+        (("watching", "no progress"), "circuit_open"),
+    ],
+)
+def test_a_circle_is_the_truer_reason_than_the_breaker_that_it_opened(patterns: tuple[str, ...], ends: str) -> None:
+    opened = BreakerState(state="open", no_progress=3, opened_at=AT, reason="3 iterations without progress")
+    stuck = Stuck(detected=True, repeated_patterns=patterns, evidence=(CIRCLE,))
+    given = situation(case(progressed=False, stuck=stuck))._replace(breaker=opened)
+    assert name(decide(given)) == ends
+    waits = given._replace(breaker_ends_run=False, breaker_until=AT)
+    assert name(decide(waits)) == "pause", "then the breaker asks once more"
 
 
 def test_watching_what_runs_asks_for_another_approach_each_time_and_ends_nothing() -> None:

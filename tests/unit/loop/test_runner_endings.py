@@ -224,8 +224,23 @@ def test_iterations_that_only_run_tests_end_a_run_as_saturated_by_default() -> N
 
 
 def test_an_open_breaker_stops_though_the_hours_wait_outlasts_its_cool_down() -> None:
-    record, _, _ = run(["Hm."], Scenery("the same"), limits=Limits(max_iterations=None, calls_per_hour=1))
+    said: list[Reply] = ["I looked at the parser.", "The lexer is next.", "Hm."]
+    record, _, _ = run(said, Scenery("the same"), limits=Limits(max_iterations=None, calls_per_hour=1))
     assert (record.stop_reason, record.iterations) == ("circuit_open", 3)
+
+
+# covers: KX-7, S1-61
+@pytest.mark.parametrize(
+    ("said", "stop_reason"),
+    [
+        (["Hm."], "stuck"),
+        (["===== 12 passed in 0.1s ====="], "test_saturation"),
+        (["Looking.", "===== 12 passed in 0.1s ====="], "circuit_open"),
+    ],
+)
+def test_the_most_specific_reason_ends_a_run_by_default(said: list[Reply], stop_reason: str) -> None:
+    record, _, _ = run(said, Scenery("the same"))
+    assert (record.stop_reason, record.iterations) == (stop_reason, 3)
 
 
 def test_many_rate_limits_do_not_make_an_old_state_new() -> None:
