@@ -1,7 +1,12 @@
-"""The end of `--display json` on every path: its first line says why no run began, its last is `run_finished`."""
+"""The end of `--display json` on every path: its first line says why no run began, its last is `run_finished`.
+
+The other displays say it if a signal came before the run began.
+"""
 
 import os
+import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -32,6 +37,9 @@ def end_stream(arguments: Sequence[str], code: int, problem: str) -> None:
     display = _shown.pop() if _shown else None
     if not problem:
         return
+    if code > 128 and _COMMANDS.intersection(arguments[:1]) and not (display and display.begun):
+        with suppress(OSError):
+            sys.stderr.write(f"ralph: Ended by {problem} before a run began: the agent was not started.\n")
     if display is None and _asks_for_json(arguments):
         from ralph.watch.base import JsonDisplay
 

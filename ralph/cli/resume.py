@@ -100,7 +100,9 @@ def _display(found: "SettingsFound", folder: Path) -> "Display":
     """Return the display of a run that another process works on, or has completed."""
     from ralph.plugins.loading import load_plugins
 
-    return display_for(found.settings, load_plugins(found, folder), look_up=look_up(found.settings.store))
+    shown = display_for(found.settings, load_plugins(found, folder), look_up=look_up(found.settings.store))
+    shown.begun = True
+    return shown
 
 
 def _require_resumable(run: "RunRecord") -> None:

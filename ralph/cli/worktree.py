@@ -30,8 +30,8 @@ def new_worktree(folder: Path, *, hooks: bool = False, confined: bool = False) -
     from ralph.workspace.worktree import make_worktree
 
     made = anyio.run(partial(make_worktree, folder, new_run_id(datetime.now(UTC)), hooks=hooks, confined=confined))
-    if made.missing:
-        _report(f"Not committed, so not in the worktree: {some_of(made.missing)}.")
+    if missing := "; ".join(f"{why}: {some_of(paths)}" for why, paths in made.missing.items()):
+        _report(f"Not in the worktree, which has only what is committed: {missing}.")
     _report(f"The run works on {made.branch}, in {made.path}.")
     try:
         yield made

@@ -175,7 +175,12 @@ class Display(Hooks):
         out: the stream to write to; standard output by default.
         look_up: the command that shows a run later, without the run's id; empty if no command can.
         endpoint: True if the model is served by an endpoint of the user, and not by GitHub.
+
+    Attributes:
+        begun: an event of the run has come.
     """
+
+    begun = False
 
     def __init__(self, out: TextIO | None = None, *, look_up: str = "ralph show", endpoint: bool = False) -> None:
         self.out = PrintableStream(cast("TextIO", BackgroundWriter(out if out is not None else sys.stdout)))
@@ -232,6 +237,7 @@ class Display(Hooks):
         """
 
     async def on_event(self, event: Event) -> None:
+        self.begun = True
         self.show(event)
 
     def __enter__(self) -> Self:

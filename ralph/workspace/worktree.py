@@ -7,8 +7,9 @@ conflicts changes nothing, and discarded work stays in the run's checkpoints.
 import os
 import shlex
 import shutil
+from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from ralph.errors import WorkspaceError
@@ -33,7 +34,7 @@ class Worktree:
         path: the folder in it that corresponds to `origin`: the run's workspace.
         branch: its own branch.
         onto: the branch that was checked out in `origin`; None for a detached HEAD or if it is unknown.
-        missing: uncommitted paths in `origin`, which are not in the worktree; at most a few.
+        missing: paths in `origin` that are not in the worktree, by the reason, such as "not committed".
         hooks: run the repository's hooks and filters, with the user's settings.
     """
 
@@ -44,7 +45,7 @@ class Worktree:
     path: Path
     branch: str
     onto: str | None
-    missing: tuple[str, ...] = ()
+    missing: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
     hooks: bool = False
 
     @property
@@ -126,10 +127,11 @@ class Worktree:
         if work and checkpoint is None:
             return await self.kept("No checkpoint contains all of it, so it is not discarded.")
         kept = await self._keep(checkpoint) if work and checkpoint else ""
+        was = await self._short()
         await git("worktree", "remove", "--force", str(self.top))
         await git("branch", "--quiet", "-D", self.branch)
         held = f" Its work is still kept: `git branch NAME {kept}` brings it back." if kept else ""
-        return f"The worktree and {self.branch} are discarded.{held}"
+        return f"The worktree and {self.branch} (was {was}) are discarded.{held}"
 
     async def _keep(self, checkpoint: str) -> str:
         """Return a commit of a checkpoint's files on top of the branch, kept in the repository by a private ref."""
@@ -159,11 +161,16 @@ class Worktree:
     async def _remove(self, said: str) -> str:
         git = self.repository.users_git
         try:
+            was = await self._short()
             await git("worktree", "remove", str(self.top))
             await git("branch", "--quiet", "--delete", self.branch)
         except GitError as error:
             return f"{said} {await self.kept(f'The worktree stays: {error}.')}"
-        return f"{said} The worktree is removed."
+        return f"{said} The worktree and {self.branch} (was {was}) are removed."
+
+    async def _short(self) -> str:
+        """Return the short name of the branch's commit, by which it can be had back."""
+        return await self.repository.git.line("rev-parse", "--short", self.branch)
 
     async def _elsewhere(self) -> str:
         """Return a sentence if another branch is checked out in the worktree; else the empty string."""
@@ -217,7 +224,7 @@ async def make_worktree(
         if not await git.line("rev-parse", "--quiet", "--verify", "HEAD^{commit}", none=ANY):
             raise WorkspaceError(f"{repository.top} has no commit yet, so it cannot have a worktree.", "Commit first.")
         onto = await git.line("symbolic-ref", "--quiet", "--short", "HEAD", none=ANY)
-        missing = await git(*_STATUS, "--", *([within] if within else []), none=ANY)
+        missing = await _missing(repository, within)
         await _add(repository, folder, branch, top, hooks=hooks)
         path = top / within
         path.mkdir(parents=True, exist_ok=True)
@@ -226,8 +233,21 @@ async def make_worktree(
         raise WorkspaceError(
             f"No worktree can be made of {repository.top}: {error}.", "Leave out --worktree."
         ) from error
-    names = tuple(line[3:] for line in missing)
-    return Worktree(run_id, repository, folder, top, path, branch, onto or None, names, hooks=hooks)
+    return Worktree(run_id, repository, folder, top, path, branch, onto or None, missing, hooks=hooks)
+
+
+async def _missing(repository: Repository, within: str) -> dict[str, tuple[str, ...]]:
+    """Return the paths that a worktree will not have, by the reason."""
+    below = ("--", *([within] if within else []))
+    lines = await repository.users_git(*_STATUS, "--ignored", *below, none=ANY)
+    found = {
+        "not committed": tuple(line[3:] for line in lines if not line.startswith("!!")),
+        "ignored by git": tuple(line[3:] for line in lines if line.startswith("!!")),
+    }
+    if (repository.top / ".gitmodules").exists():
+        staged = await repository.git("ls-files", "--stage", *below, max_output=LISTED)
+        found["submodules"] = tuple(line.partition("\t")[2] for line in staged if line.startswith("160000 "))
+    return {reason: paths for reason, paths in found.items() if paths}
 
 
 async def _add(repository: Repository, folder: Path, branch: str, top: Path, *, hooks: bool) -> None:

@@ -252,10 +252,11 @@ def test_a_signal_ends_the_stream_too(
         for _ in range(times):
             process.send_signal(number)
             time.sleep(0.5)
-        process.communicate(timeout=40)
+        _, said = process.communicate(timeout=40)
     finally:
         process.kill()
     assert process.returncode == 128 + number
+    assert (b"before a run began: the agent was not started." in said) is (first == "usage_error")
     events = whole((tmp_path / "out").read_text())
     assert (events[0]["type"], events[-1]["stop_reason"]) == (first, "cancelled")
 

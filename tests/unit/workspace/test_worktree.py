@@ -24,11 +24,21 @@ def work(repo: Repository, worktree: Worktree, name: str, text: str) -> None:
 async def test_it_is_a_branch_of_its_own_beside_what_is_checked_out(repo: Repository, tmp_path: Path) -> None:
     repo.write("a.txt", "edited\n")
     repo.write("notes.txt", "not committed\n")
+    repo.write(".git/info/exclude", "*.env\nbuilt/\n")
+    repo.write("secret.env", "ignored\n")
+    repo.write("built/out.js", "ignored\n")
+    other = Repository.begin(tmp_path / "other")
+    other.commit()
+    repo.git("-c", "protocol.file.allow=always", "submodule", "--quiet", "add", str(other.path), "vendor/lib")
     worktree = await made(repo, tmp_path)
     assert repo.git("-C", str(worktree.path), "branch", "--show-current") == "ralph/run-1"
     assert repo.git("branch", "--show-current") == "main"
     assert (worktree.path / "a.txt").read_text() == "a\n"
-    assert worktree.missing == ("a.txt", "notes.txt")
+    assert worktree.missing == {
+        "not committed": (".gitmodules", "a.txt", "vendor/lib", "notes.txt"),
+        "ignored by git": ("built/", "secret.env"),
+        "submodules": ("vendor/lib",),
+    }
     assert not worktree.path.is_relative_to(repo.path)
 
 
@@ -50,7 +60,9 @@ async def test_the_work_of_a_completed_run_is_merged_and_the_worktree_goes(repo:
     worktree = await made(repo, tmp_path)
     work(repo, worktree, "new.txt", "new\n")
     repo.write("a.txt", "dirty, and nothing to do with it\n")
-    assert "merged into main" in await worktree.merge(completed=True)
+    was = repo.git("rev-parse", "--short", "ralph/run-1")
+    said = await worktree.merge(completed=True)
+    assert said == f"The work is merged into main. The worktree and ralph/run-1 (was {was}) are removed."
     assert (repo.path / "new.txt").read_text() == "new\n"
     assert (repo.path / "a.txt").read_text() == "dirty, and nothing to do with it\n"
     assert not worktree.top.exists()
@@ -152,7 +164,8 @@ async def test_what_was_never_committed_is_not_discarded_without_a_checkpoint(re
 
 async def test_one_in_which_nothing_was_done_is_simply_discarded(repo: Repository, tmp_path: Path) -> None:
     worktree = await made(repo, tmp_path)
-    assert await worktree.discard(None) == "The worktree and ralph/run-1 are discarded."
+    was = repo.git("rev-parse", "--short", "ralph/run-1")
+    assert await worktree.discard(None) == f"The worktree and ralph/run-1 (was {was}) are discarded."
     assert not worktree.top.exists()
 
 
