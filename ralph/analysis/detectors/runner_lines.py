@@ -161,7 +161,7 @@ _RUNNERS = (
         |error:\s(?:test\s(?:run\s)?failed|could\snot\scompile\s[^\n]{{1,100}}\stest\)
             |Recipe\s`test) | Finished\s(?:`test`\sprofile|test\s\[) | Nextest\srun
         |Starting\s{_N}\stests?\sacross | Summary\s\[\s{{0,6}}[\d.]{{1,9}}s\]\s | Suite\sresult:\s
-        |Ran\s{_N}\stests?\s(?:for|suites?\b) | \[(?:PASS\]|FAIL[\]:.])""",
+        |Ran\s{_N}\stests?\s(?:for|suites?\b) | \[(?:PASS\]|FAIL[\]:.])[^\n]{{0,200}}?\w\([^\n]{{0,80}}\)""",
     ),
     _Runner(  # ctest, googletest, Catch2, doctest for C++, Boost, Meson, Bazel
         (
@@ -341,6 +341,7 @@ def find_runner_lines(text: str) -> set[int]:
 
 _LINES = 1000  # lines read from the beginning, and as many from the end
 _HEAD, _TAIL = 3, 4  # most unknown lines before and after a framed run
+_SUMMARY = 2  # A runner's lines at the end that are the summary of a run.
 _NEAR = 6  # A part of a run has a runner's line among so many last ones, or one in ten.
 
 _FENCE = pattern(r"\s{0,8}(?:```|~~~)")
@@ -425,7 +426,7 @@ def is_only_tests(text: str, begins: AbstractSet[int]) -> bool:
 
     A line is a runner's; or it fills a run (stack traces, coverage, warnings, build output); or it is about something
     else (a diff, source text, a report on work); or it is unknown. A run that is framed by a runner's lines may hold
-    nearly anything; of a part of a run most lines have to be known.
+    nearly anything, and so may the end of one that a summary closes; of a part of a run most lines have to be known.
 
     Args:
         text: without colours; of a long text the first and the last 1000 lines are read.
@@ -439,6 +440,11 @@ def is_only_tests(text: str, begins: AbstractSet[int]) -> bool:
     unknown = [index for index, line in enumerate(lines) if not line.is_plausible]
     early, late = sum(index < own[0] for index in unknown), sum(index > own[-1] for index in unknown)
     framed = len(own) > 1 and early <= _HEAD and late <= _TAIL and early + late <= len(own)
+    last = len(lines) - 1
+    if own[-_SUMMARY:] == list(range(last - _SUMMARY + 1, last + 1)) and not lines[0].is_foreign:
+        told = [lines[index] for index in unknown]
+        if sum(line.is_foreign for line in told) * 20 <= last and not any(_SENTENCE.match(line.text) for line in told):
+            return True
     enough = len(own) * 10 >= len(lines) or own[-1] >= len(lines) - _NEAR
     piece = enough and len(unknown) * 5 <= len(lines) * 2
     if not (framed or piece) or _has_foreign_frame(lines, own):

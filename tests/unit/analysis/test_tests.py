@@ -221,3 +221,25 @@ def test_hostile_output_costs_little(line: str) -> None:
     begun = perf_counter()
     analyze_text(line * (1_000_000 // len(line)))
     assert perf_counter() - begun < 2, "a fortieth of it is usual"
+
+
+VITEST = """ Test Files  152 passed (152)
+      Tests  4016 passed (4016)
+   Start at  19:14:32
+   Duration  9.05s (transform 3.61s, setup 0ms)"""
+
+
+@pytest.mark.parametrize(
+    ("text", "only"),
+    [
+        (f"Story: 0-5-3\nPhase: dev\nloader run | $0.20 spent\nCost: agent $0.20\n\n{VITEST}", True),
+        (f"ESM dist/index.js    354.91 KB\nESM Build success in 22ms\nDTS dist/index.d.ts 13 KB\n{VITEST}", True),
+        (f"I've implemented the loader.\nPhase: dev\nStory: 3\n\n{VITEST}", False),
+        (f"The loader reads both formats now.\n\n{VITEST}", False),
+        ("[FAIL] Preconditions not met:\n[INFO]   - tests_passed is false\n[INFO]   - coverage_met is false", False),
+        ("Exit code 1\n[FAIL] Shared stack: failed to start\n[INFO] Error: Command failed: docker compose", False),
+        ("[PASS] testTransfer() (gas: 12345)\n[FAIL. Reason: too low] testMint(uint256) (runs: 3)", True),
+    ],
+)
+def test_the_end_of_a_run_that_prints_what_it_tests_and_tags_of_other_tools(text: str, only: bool) -> None:
+    assert analyze_text(text).completion.test_only is only
