@@ -13,6 +13,15 @@ Plan = Annotated[Path | None, typer.Option("--plan", metavar="FILE", help="The c
 Previous = Annotated[
     list[Path] | None, typer.Option("--previous", metavar="FILE", help="An earlier reply, oldest first; repeatable.")
 ]
+Changed = Annotated[
+    list[int] | None,
+    typer.Option(
+        "--changes",
+        metavar="N",
+        min=0,
+        help="Files that the iteration changed; unset: unknown. Repeatable: one for each --previous, then for FILE.",
+    ),
+]
 StrategyName = Annotated[
     str | None, typer.Option("--strategy", metavar="NAME", help="The exit strategy, in place of the one in force.")
 ]
@@ -30,6 +39,7 @@ def analyze(
     task: Task = None,
     plan: Plan = None,
     previous: Previous = None,
+    changes: Changed = None,
     strategy: StrategyName = None,
     explained: Explained = False,
     as_json: AsJson = False,
@@ -43,22 +53,32 @@ def analyze(
     from ralph.cli.evidence import chain_json, print_chain
     from ralph.cli.output import print_json, print_line
     from ralph.cli.replay_rules import rules_in_force
-    from ralph.cli.reply import Question, answers, judge, print_judged
+    from ralph.cli.reply import Earlier, Question, answers, effects, judge, print_judged
     from ralph.system.files import refuse_beside_lines, text_of
 
     if as_lines:
         refuse_beside_lines(
-            {"--task": task, "--plan": plan, "--previous": previous, "--explain-decision": explained},
-            "each object has its own task, plan and previous.",
+            {
+                "--task": task,
+                "--plan": plan,
+                "--previous": previous,
+                "--changes": changes,
+                "--explain-decision": explained,
+            },
+            "each object has its own task, plan, previous and changes.",
         )
         for answer in answers(file, rules_in_force(strategy)):
             print_line(answer)
         return
+    *before, last = effects(changes or (), len(previous or ()))
     question = Question(
         text=text_of(file),
         task=text_of(str(task)) if task else "",
         plan=text_of(str(plan)) if plan else None,
-        previous=tuple(text_of(str(path)) for path in previous or ()),
+        previous=tuple(
+            Earlier(text=text_of(str(path)), changes=made) for path, made in zip(previous or (), before, strict=True)
+        ),
+        changes=last,
     )
     ruling = judge(question, rules_in_force(strategy))
     if as_json:

@@ -14,13 +14,14 @@ from ralph.cli.output import console
 from ralph.cli.replay_sources import GivenChanges
 from ralph.decision.limits import Limits
 from ralph.decision.outcomes import Complete, Halt, Streaks
+from ralph.errors import UsageError
 from ralph.pipeline.evaluate import Rules
 from ralph.pipeline.explain import Stage, explain
 from ralph.pipeline.replay import Loop, Pass
 from ralph.records.projection import describe, findings
 from ralph.records.record import IterationRecord, RunRecord
 from ralph.system.files import objects, opened
-from ralph.system.text import one_line, storable
+from ralph.system.text import counted, one_line, storable
 from ralph.types import evolve
 from ralph.types.output import Output
 from ralph.types.plan import PlanState, TaskPlan, compare, parse_plan
@@ -140,6 +141,19 @@ def answers(name: str, rules: Rules) -> Iterator[dict[str, Any]]:
     with opened(name) as stream:
         for _, question in objects(stream, Question, every=True):
             yield {"error": question} if isinstance(question, str) else judge(question, rules).as_json()
+
+
+def effects(files: Sequence[int], earlier: int) -> list[GivenChanges | None]:
+    """Return the changes of each earlier reply and of the last one, given the changed files of the last or of all.
+
+    Raises:
+        UsageError: there is another number of them.
+    """
+    if len(files) not in {0, 1, earlier + 1}:
+        problem = f"--changes is given {len(files)} times for {counted(earlier + 1, 'iteration')}."
+        raise UsageError(problem, "Give it once for FILE, or for each --previous in order and then for FILE.")
+    known = [GivenChanges(files=count, commits=0) for count in files]
+    return [*[None] * (earlier + 1 - len(known)), *known]
 
 
 def print_judged(question: Question, ruling: Ruling) -> None:

@@ -188,6 +188,23 @@ def test_window_repeats_and_languages_are_settings_of_every_path(
     assert (refused.code, "the languages are en, zh, es, de" in refused.err) == (2, True)
 
 
+def test_what_the_iterations_changed_can_be_said(ralph: Callable[..., Any], workspace: Path) -> None:
+    """Without it only equal words are a circle; with it, different words for nothing done are one, too."""
+    texts = ("I looked at the parser.", "The parser is understood now.", "I read the tests of the parser again.")
+    for number, text in enumerate(texts):
+        (workspace / f"{number}.md").write_text(text)
+    words = ("analyze", "2.md", "--json", "--previous", "0.md", "--previous", "1.md")
+
+    def stuck(*changes: int) -> bool:
+        ended = ralph(*words, *(word for count in changes for word in ("--changes", str(count))))
+        assert ended.code == 0, ended.err
+        return bool(json.loads(ended.out)["stuck"]["detected"])
+
+    assert [stuck(), stuck(0), stuck(0, 0, 0), stuck(0, 2, 0), stuck(0, 0, 1)] == [False, False, True, False, False]
+    refused = ralph(*words, "--changes", "0", "--changes", "1")
+    assert (refused.code, "2 times for 3 iterations" in refused.err) == (2, True)
+
+
 def test_people_see_the_ladder_the_work_and_that_it_is_done(ralph: Callable[..., Any], workspace: Path) -> None:
     """covers: S0-90"""
     (workspace / "reply.md").write_text("Modified 3 files. All 12 tests pass. The task is complete.")
