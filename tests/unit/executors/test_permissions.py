@@ -1,6 +1,7 @@
 """The permission policy: what agents usually do passes, what it guards against does not, however it is written."""
 
 import time
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -90,6 +91,7 @@ PUSHES = [
     "sh <<EOF\ngit push\nEOF",
     "cat <<EOF | sh\ngit push\nEOF",
     "cat <<EOF\n$(git push)\nEOF",
+    "cat <<EOF\na\nEOF\ntrue\ngit push",
     "g'i't pu\"s\"h",
     "\\git push",
     "git \\\n push",
@@ -203,6 +205,7 @@ WRITES_OUTSIDE = [
     "X=/etc; rm $X/a",
     "cd /opt && touch a",
     "cd sub && touch ../../a",
+    "env cd sub; touch ../a",
     "ln -s a /usr/bin/a",
     "touch ~/.bashrc",
     "find /opt -name x -delete",
@@ -370,6 +373,7 @@ HOSTILE_WORDS = [
     "env " * 60_000,
     "sh -c " * 30_000,
     "X='eval $X; eval $X; eval $X'; eval $X",
+    "; ".join(f"{name}='{f'eval ${next_};' * 6} #{'x' * 190}'" for name, next_ in pairwise("ABCDEFGH")) + "; eval $A",
     "<<A\n" * 50_000,
     "echo " + "$X" * 60_000,
     "a;" * 100_000,

@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Any
 
+import anyio
 import pytest
 
 from ralph.analysis.result import AnalysisContext
@@ -18,7 +19,9 @@ from ralph.settings import ExecutorSettings, Settings
 from ralph.status import StatusMissing
 from ralph.system.secrets import Redactor
 from ralph.testing import ScriptedExecutor
-from ralph.types.output import Output
+from ralph.types.output import Output, Timeouts
+from ralph.types.verification import Verdict
+from ralph.verifiers import Subject, Verifier
 
 
 # covers: S4-4, S4-33, K4-8
@@ -108,6 +111,33 @@ async def test_who_shows_the_run_is_told_of_a_verifier_at_work(tmp_path: Path, m
         assert (await runner.run("Look.")).stop_reason == "completed"
     assert asked[0] == "test -d ."
     assert len(asked) >= 2, "before the run, and when it is claimed"
+
+
+async def test_a_verifier_that_is_quick_is_not_announced_after_its_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Quick(Verifier):
+        name = "quick"
+
+        async def verify(self, subject: Subject) -> Verdict:
+            return Verdict(verifier="quick", passed=True)
+
+    def quick(*_: object, **__: object) -> list[Verifier]:
+        return [Quick()]
+
+    monkeypatch.setattr("ralph.loop.assembly._ANNOUNCED_AFTER", 0.01)
+    monkeypatch.setattr("ralph.loop.assembly.verifiers_for", quick)
+    asked: list[str] = []
+    parts = runner_arguments(Settings(), workspace=tmp_path, executor=ScriptedExecutor([]), verifying=asked.append)
+    assert (await parts["verify"][0].verify(Subject(tmp_path))).passed
+    await anyio.sleep(0.05)
+    assert asked == []
+
+
+def test_each_of_the_times_is_that_of_its_own_setting(tmp_path: Path) -> None:
+    own = ExecutorSettings(idle_timeout=60, iteration_timeout=120, tool_timeout=180)
+    parts = runner_arguments(Settings(executor=own), workspace=tmp_path, executor=ScriptedExecutor([]))
+    assert parts["timeouts"] == Timeouts(idle=60, iteration=120, tool=180)
 
 
 def test_a_store_is_its_file_and_what_lies_beside_it_also_behind_a_link(tmp_path: Path) -> None:
