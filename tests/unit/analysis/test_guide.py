@@ -14,7 +14,15 @@ from ralph.analysis import (
     analyze_text,
     expectation_messages,
 )
-from ralph.analysis.metrics import CATASTROPHIC_ERRORS, STAGNATION, output_quality, quality_score
+from ralph.analysis.metrics import (
+    CATASTROPHIC_ERRORS,
+    LIKELY,
+    STAGNATION,
+    SURE,
+    UNSURE,
+    output_quality,
+    quality_score,
+)
 from ralph.cli.reply import Question, judge
 from ralph.pipeline.evaluate import Rules
 from ralph.status import StatusMissing
@@ -32,7 +40,7 @@ def found(text: str, *signals: str) -> list[tuple[str, float]]:
     return [(piece.text.lower(), piece.weight) for piece in analyze_text(text).evidence if piece.signal in signals]
 
 
-# covers: S0-3, S0-5, S0-6, S0-7, S0-11, S0-18..S0-22
+# covers: S0-3, S0-6, S0-11, S0-18..S0-22
 def test_one_text_becomes_four_json_numbers(high: Analysis, medium: Analysis, low: Analysis) -> None:
     required = [
         parameter.name
@@ -46,6 +54,44 @@ def test_one_text_becomes_four_json_numbers(high: Analysis, medium: Analysis, lo
         assert all(type(value) is int for value in told.values())
         assert 0 <= told["completion_score"] <= 100
         assert 0 <= told["confidence"] <= 100
+
+
+# covers: S0-5
+@pytest.mark.parametrize(
+    ("text", "plan", "score"),
+    [
+        ("Nothing.", "- [ ] a\n- [ ] b\n", 0),
+        ("Nothing.", "- [x] a\n- [ ] b\n- [ ] c\n", 33),
+        ("Nothing.", "- [x] a\n- [x] b\n", 100),
+        ("The task is 0% complete.", None, 0),
+        ("The task is 37.5% complete.", None, 37),
+        ("The task is 100% complete.", None, 100),
+        ("The task is 140% complete, so to say.", None, 100),
+        ("I don't know what to do.", None, 0),
+        ("It is done, done, and finished.", None, 100),
+    ],
+)
+def test_the_completion_score_goes_from_nought_to_a_hundred(text: str, plan: str | None, score: int) -> None:
+    assert metrics(text, plan).completion_score == score
+
+
+# covers: S0-7, K0-11
+@pytest.mark.parametrize(
+    ("text", "distinct", "occurrences"),
+    [
+        ("All is well.", 0, 0),
+        ("There was an error.", 1, 1),
+        ("An error, an error, and one more error.", 1, 3),
+        ("An error and an exception.", 2, 2),
+        ("There was no error, and 0 errors were found.", 0, 0),
+        ("Error, failure, exception, issue, problem.", 5, 5),
+    ],
+)
+def test_error_detection_counts_distinct_indicators_and_their_occurrences(
+    text: str, distinct: int, occurrences: int
+) -> None:
+    told = metrics(text)
+    assert (told.error_count, told.error_occurrences) == (distinct, occurrences)
 
 
 # covers: S0-9, S0-16, S0-17, S0-120, K0-10, K0-18
@@ -204,7 +250,14 @@ CUES = [
 ]
 
 
-# covers: S0-13, S0-41..S0-43, S0-66, S0-117, K0-5, K0-5b
+# covers: S0-66
+def test_the_explicit_levels_are_ninety_sixty_and_twenty() -> None:
+    assert (SURE, LIKELY, UNSURE) == (90, 60, 20)
+    said = ("I am confident.", "It will probably work.", "I am not sure.")
+    assert [metrics(text).confidence for text in said] == [90, 60, 20]
+
+
+# covers: S0-13, S0-41..S0-43, S0-117, K0-5, K0-5b
 def test_the_cue_that_sets_the_certainty(subtests: pytest.Subtests) -> None:
     for text, score in CUES:
         with subtests.test(text=text):

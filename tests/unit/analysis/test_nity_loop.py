@@ -26,7 +26,7 @@ SIGNAL = "\n\n---RALPH_STATUS---\nEXIT_SIGNAL: true\n---END_RALPH_STATUS---\n"
 TEST_RUN = "PASS src/{0}.test.ts\n\nTests: {0} passed, {0} total\n"
 
 
-# covers: S1-1, S1-2, S1-7..S1-11, S1-15..S1-17
+# covers: S1-1, S1-2, S1-7..S1-11, S1-15, S1-16
 def test_an_iteration_is_analysed_in_its_context() -> None:
     context = AnalysisContext(
         iteration=4,
@@ -38,9 +38,26 @@ def test_an_iteration_is_analysed_in_its_context() -> None:
     analysis = ResponseAnalyzer().analyze(Output(text="The parser is done."), StatusMissing(), context)
     assert isinstance(analysis.completion, CompletionSignal)
     assert isinstance(analysis.stuck, Stuck)
-    assert isinstance(analysis.work_summary, str)
     assert analysis.stuck.error_frequency == {"typeerror: x is undefined": 3}
     assert not ResponseAnalyzer().analyze(Output(), StatusMissing(), AnalysisContext()).stuck.error_frequency
+
+
+# covers: S1-17
+@pytest.mark.parametrize(
+    ("text", "summary"),
+    [
+        (
+            "I modified 3 files. 12 tests passed. I fixed 2 errors.",
+            "Modified 3 files, 12 tests passing, 2 errors fixed",
+        ),
+        ("I modified 1 file.", "Modified 1 file"),
+        ("12 tests passed.", "12 tests passing"),
+        ("I looked at the parser.", ""),
+    ],
+)
+def test_the_result_has_the_summary_of_the_work(text: str, summary: str) -> None:
+    assert analyze_text(text).work_summary == summary
+    assert judge(Question(text=text), Rules()).as_json()["work_summary"] == summary
 
 
 # covers: S1-12..S1-14, S1-18..S1-25, K1-6, K1-9, S2-73, D-9

@@ -6,7 +6,9 @@ from hypothesis import strategies as st
 
 from ralph.analysis import AnalysisContext, Past, ResponseAnalyzer, Stuck, analyze_text, detect_stuck_loop
 from ralph.analysis.metrics import error_signature, failure_signature
+from ralph.cli.reply import Question, judge
 from ralph.errors import UsageError
+from ralph.pipeline.evaluate import Rules
 from ralph.status import StatusMissing
 from ralph.types.output import Failed, Output, ToolCall
 
@@ -136,9 +138,11 @@ def test_errors_alone_do_not_stop_a_loop_whose_replies_differ() -> None:
 def test_a_test_only_loop_is_stuck() -> None:
     replies = [f"Tests: {number} passed, 9 total" for number in (7, 8, 9)]
     analysis = analyze_text(replies[-1], previous=replies[:-1])
-    assert analysis.stuck.repeated_patterns == ("test-only loop",)
-    assert not analysis.completion.detected
-    assert analysis.state != "done"
+    assert (analysis.stuck.detected, analysis.stuck.repeated_patterns) == (True, ("test-only loop",))
+    assert analysis.stuck.evidence[0].why == "3 iterations in a row only ran tests"
+    assert (analysis.completion.detected, analysis.completion.test_only) == (False, True)
+    told = judge(Question(text=replies[-1], previous=tuple(replies[:-1])), Rules()).as_json()
+    assert (told["should_exit"], told["exit_reason"]) == (True, "test_saturation")
 
 
 def test_an_error_history_from_outside_counts() -> None:

@@ -48,7 +48,16 @@ def test_completion_score(text: str, score: int) -> None:
     assert analyze_text(text).metrics.completion_score == score
 
 
-# covers: S0-24, S0-27, S0-30, S0-62, S0-116
+# covers: S0-24
+@pytest.mark.parametrize("text", ["", "I looked at the parser.", "The error is in the lexer."])
+def test_without_a_plan_and_a_word_of_completion_the_score_is_fifty(text: str) -> None:
+    metrics = analyze_text(text, plan=None).metrics
+    assert (metrics.completion_score, metrics.completion_source) == (50, "default")
+    with_plan = analyze_text(text, plan="- [ ] a\n").metrics
+    assert (with_plan.completion_score, with_plan.completion_source) == (0, "plan")
+
+
+# covers: S0-27, S0-30, S0-62, S0-116
 @pytest.mark.parametrize(
     ("plan", "score"), [("- [x] a\n- [x] b\n- [ ] c\n- [ ] d\n", 50), ("No boxes here.", 0), (None, 100)]
 )

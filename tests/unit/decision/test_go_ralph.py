@@ -97,7 +97,16 @@ NEGATED = [
 ]
 
 
-# covers: S4-58, K4-9, KX-8
+# covers: K4-9
+@pytest.mark.parametrize("negation", ["未", "尚未", "沒有", "没有", "還沒", "还没", "不"])
+def test_a_negating_prefix_takes_the_points_of_a_word_away(negation: str) -> None:
+    assert (analyze_text("完成。").points, analyze_text(f"{negation}完成。").points) == (10, 0)
+    assert not analyze_text(f"{negation}完成。").completion.keywords
+    assert not completed(f"{negation}完成。沒有更多工作。準備就緒。", "natural_language")
+    assert completed("完成。沒有更多工作。準備就緒。", "natural_language")
+
+
+# covers: S4-58, KX-8
 def test_a_negated_word_scores_nothing(subtests: pytest.Subtests) -> None:
     for text in NEGATED:
         with subtests.test(text=text):
@@ -187,7 +196,7 @@ def test_the_same_error_has_a_threshold_of_its_own() -> None:
         assert state.state == ("open" if number == 5 else "closed")
 
 
-# covers: S4-45
+# covers: K4-5
 def test_each_strategy_reads_the_same_case_and_changes_nothing() -> None:
     analysis = analyze_text(BLOCK.format("true"))
     case = Case(output=Output(text=BLOCK.format("true")), analysis=analysis)

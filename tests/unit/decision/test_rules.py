@@ -97,7 +97,7 @@ def together(*parts: dict[str, Any]) -> Decision:
     return ruled(case(given.get("outcome"), **said), Streaks(**streaks), given.get("breaker"), **rest)
 
 
-# covers: S4-42, S4-43, S4-44, S4-45
+# covers: S4-42, S4-43, S4-44
 @pytest.mark.parametrize("number", range(len(STOPS)))
 def test_each_stop_beats_all_below_it(number: int) -> None:
     stop = STOPS[number][0]

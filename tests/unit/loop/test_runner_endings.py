@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ralph.cli.run import exit_code
 from ralph.decision.breaker import BreakerSettings, CircuitBreaker
 from ralph.decision.claims import WORDS_ALONE
 from ralph.decision.limits import DecisionSettings, Limits
@@ -241,6 +242,16 @@ def test_an_open_breaker_stops_though_the_hours_wait_outlasts_its_cool_down() ->
 def test_the_most_specific_reason_ends_a_run_by_default(said: list[Reply], stop_reason: str) -> None:
     record, _, _ = run(said, Scenery("the same"))
     assert (record.stop_reason, record.iterations) == (stop_reason, 3)
+    assert exit_code(record) == {"stuck": 3, "test_saturation": 3, "circuit_open": 4}[stop_reason]
+
+
+# covers: S4-45
+def test_a_loop_that_finishes_as_the_breaker_opens_is_completed() -> None:
+    said: list[Reply] = ["I read A.", "I read B.", DONE, DONE]
+    settings = BreakerSettings(no_progress=4)
+    record, seen, _ = run(said, Scenery("the same"), breaker=CircuitBreaker(settings))
+    assert seen.iterations[-1].breaker.state == "open"
+    assert (record.stop_reason, record.iterations, exit_code(record)) == ("completed", 4, 0)
 
 
 def test_many_rate_limits_do_not_make_an_old_state_new() -> None:
