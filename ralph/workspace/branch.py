@@ -6,6 +6,7 @@ the ref and its log, from folders that were opened first: no path is followed ag
 """
 
 import os
+import re
 import shutil
 import stat
 import time
@@ -20,7 +21,7 @@ from typing import BinaryIO, NamedTuple
 import anyio
 import anyio.to_thread
 
-from ralph.workspace.gate import ANY, Git, GitError
+from ralph.workspace.gate import ANY, Git, GitError, first_line, read_list
 from ralph.workspace.git_settings import is_on
 from ralph.workspace.repository import EMPTY_TREES, Repository, unquote_path
 from ralph.workspace.scan import ABSENT
@@ -52,6 +53,11 @@ git diff-tree -r -z --name-only --no-renames "$then" HEAD |
 xargs -0 git --literal-pathspecs diff-index --cached --quiet "$then" -- && {_FOLLOW}; }}; s"""
 """The same where the script was ended in between, unless the user has staged one of the files since."""
 
+_RALPH = {
+    f"GIT_{who}_{what}": value
+    for who in ("AUTHOR", "COMMITTER")
+    for what, value in (("NAME", "Ralph"), ("EMAIL", "ralph@localhost"))
+}
 _UNSETTLED = (
     ". But git could not write the index, so it still has the files from before, as `git status` shows: "
     "run `git reset` when no other git runs."
@@ -162,6 +168,85 @@ class Branch:
             words = ("update-index", "-z", "--index-info") if self._index() else ("read-tree", then)
             await self._move(git, now, then, *words, stdin=listed, why="ralph rollback", kept=kept)
 
+    async def merge(self, branch: str) -> None:
+        """Bring the commits of another branch in, with their files. Raises `GitError`; then nothing has changed."""
+        head, git = await self._repository.head(), self._repository.git
+        theirs = await git.line("rev-parse", "--verify", f"refs/heads/{branch}")
+        if head is None:
+            raise GitError("there is no commit yet")
+        async with self._working(self._repository.top) as working:
+            commit, why = theirs, "Fast-forward"
+            if await git.line("merge-base", head, theirs, none=ANY) != head:
+                tree = await working.line("merge-tree", "--write-tree", head, theirs)
+                words = ("commit-tree", tree, "-p", head, "-p", theirs, "-m", f"Merge branch '{branch}'")
+                commit, why = await working.line(*words), "Merge made by Ralph."
+            files = ("read-tree", "-m", "-u", head, commit)
+            await self._move(working, head, commit, *files, why=f"merge {branch}: {why}", held=True)
+
+    async def delete(self, branch: str, tip: str) -> None:
+        """Delete another branch, if it still is at a commit. Raises `GitError` or `OSError`."""
+        name = f"refs/heads/{branch}"
+        self.clear()
+        self._scratch.mkdir(parents=True, mode=0o700)
+        with ExitStack() as stack:
+            common = stack.enter_context(_opened(*self._places[1]))
+            if (first_line(common.path / name) or self._repository.packed().get(name)) != tip:
+                raise GitError(f"{branch} was moved by another git")
+            if self._repository.packed().get(name):
+                with self._locked(common, "packed-refs") as file:
+                    line = rb"^[0-9a-f]+ %b\n(?:\^[0-9a-f]+\n)?" % re.escape(os.fsencode(name))
+                    file.write(re.sub(line, b"", read_list(common.path / "packed-refs")[:-1], flags=re.MULTILINE))
+            for each in (name, f"logs/{name}"):
+                with suppress(FileNotFoundError), _parent(common, each) as (at, last):
+                    os.unlink(last, dir_fd=at)
+        shutil.rmtree(self._scratch, ignore_errors=True)
+
+    async def keep(self, own: Path, checkpoint: str, entries: str, ref: str, on: str) -> str:
+        """Return a new commit with a checkpoint's files and some entries, which a ref keeps. Raises `GitError`.
+
+        Args:
+            own: Ralph's repository with the checkpoint.
+            on: its parent.
+        """
+        async with self._working(own) as git:
+            allowed = ("-c", "protocol.file.allow=always", "-c", "fetch.fsckObjects=true")
+            words = ("fetch", "--quiet", "--no-tags", "--no-write-fetch-head", str(own), checkpoint)
+            await git(*allowed, *words, env={"GIT_ALLOW_PROTOCOL": "file"})
+            await git("read-tree", f"{checkpoint}^{{tree}}")
+            await git("update-index", "--index-info", stdin=entries.encode("utf-8", "surrogateescape"))
+            tree = await git.line("write-tree", "--missing-ok")
+            (kept,) = await git("commit-tree", "-p", on, "-m", f"Ralph run {ref.split('/')[2]}", tree, env=_RALPH)
+            with ExitStack() as stack:
+                folders = [stack.enter_context(_opened(*place)) for place in self._places]
+                await anyio.to_thread.run_sync(self._put_objects, folders[2])
+                with self._locked(folders[1], ref) as file:
+                    file.write(f"{kept}\n".encode())
+            return kept
+
+    def remove(self, worktree: Path, git_dir: Path, before: os.stat_result) -> None:
+        """Remove a worktree that still is the folder from before, and git's folder of it; blocks.
+
+        Raises:
+            GitError: it is another folder.
+            OSError: it cannot be removed whole.
+        """
+        with _opened(worktree.parent, worktree.parent.stat()) as (_, at):
+            aside = f"removed-{token_hex(8)}"
+            os.rename(worktree.name, aside, src_dir_fd=at, dst_dir_fd=at)
+            same = os.path.samestat(os.stat(aside, dir_fd=at, follow_symlinks=False), before)
+            try:
+                if same:
+                    shutil.rmtree(aside, dir_fd=at)
+            finally:
+                with suppress(FileNotFoundError):
+                    os.rename(aside, worktree.name, src_dir_fd=at, dst_dir_fd=at)
+            if not same:
+                raise GitError(f"{str(worktree)!r} is another folder than before")
+        with _opened(*self._places[1]) as common, _parent(common, f"worktrees/{git_dir.name}") as (at, name):
+            shutil.rmtree(name, dir_fd=at)
+        with suppress(OSError):
+            (self._repository.common / "worktrees").rmdir()
+
     def clear(self) -> None:
         """Remove what a killed Ralph has left: files of its own, and locks of git's that are still its own.
 
@@ -178,15 +263,15 @@ class Branch:
         shutil.rmtree(self._scratch, ignore_errors=True)
 
     @asynccontextmanager
-    async def _working(self) -> AsyncGenerator[Git]:
-        """Make the scratch folder; yield a git that writes nothing but an index and objects in it."""
+    async def _working(self, *more: Path) -> AsyncGenerator[Git]:
+        """Make the scratch folder; yield a git that writes an index and objects in it, and in `more` folders."""
         self.clear()
         (self._scratch / "objects").mkdir(parents=True, mode=0o700)
         names = {"GIT_INDEX_FILE": "index", "GIT_OBJECT_DIRECTORY": "objects"}
         own = {key: str(self._scratch / name) for key, name in names.items()} | self._repository.borrowed
         users = self._repository.users_git
         try:
-            yield replace(users, env={**users.env, **own}, writable=(self._scratch,), require=None)
+            yield replace(users, env={**users.env, **own}, writable=(self._scratch, *more), require=None)
         finally:
             shutil.rmtree(self._scratch, ignore_errors=True)
 
@@ -196,9 +281,17 @@ class Branch:
         await git(*_UPDATE, stdin=listed)
 
     async def _move(
-        self, git: Git, old: str | None, new: str, *words: str, why: str, stdin: bytes = b"", kept: str = ""
+        self,
+        git: Git,
+        old: str | None,
+        new: str,
+        *words: str,
+        why: str,
+        stdin: bytes = b"",
+        kept: str = "",
+        held: bool = False,
     ) -> None:
-        """Move the branch, and the user's index by a call of git that is made on a copy of it.
+        """Move the branch, and the user's index by a call of git that is made on a copy of it; `held`, under its lock.
 
         Raises:
             GitError: git fails, or another git holds a lock for seconds.
@@ -206,9 +299,12 @@ class Branch:
         who = await git.line("var", "GIT_COMMITTER_IDENT", none=ANY) or f"Ralph <> {int(time.time())} +0000"
         log = f"{old or '0' * len(new)} {new} {who}\t{why}\n".encode("utf-8", "surrogateescape")
         copy, until = self._scratch / "users.index", time.monotonic() + _PATIENCE
+        own = replace(git, env={**git.env, "GIT_INDEX_FILE": str(copy)})
+        make = partial(own.now, *words, check=True, timeout=git.timeout) if held else None
         while True:
             before = await anyio.to_thread.run_sync(self._copy_index, copy)
-            await git(*words, stdin=stdin, env={"GIT_INDEX_FILE": str(copy)})
+            if not held:
+                await own(*words, stdin=stdin)
             try:
                 with ExitStack() as stack:
                     folders = [stack.enter_context(_opened(*place)) for place in self._places]
@@ -218,7 +314,7 @@ class Branch:
                         with self._locked(folders[1], kept) as file:
                             file.write(f"{old}\n".encode())
                     move = partial(self._move_ref, folders[0], folders[1], old, new, log)
-                    return await anyio.to_thread.run_sync(self._put_index, folders[0], copy, before, move)
+                    return await anyio.to_thread.run_sync(self._put_index, folders[0], copy, before, make, move)
             except _BusyError:
                 if time.monotonic() > until:
                     raise
@@ -232,12 +328,19 @@ class Branch:
         return found
 
     def _put_index(
-        self, folder: _Folder, copy: Path, before: tuple[bytes, int] | None, move: Callable[[], None]
+        self,
+        folder: _Folder,
+        copy: Path,
+        before: tuple[bytes, int] | None,
+        make: Callable[[], object] | None,
+        move: Callable[[], None],
     ) -> None:
         """Put the changed copy in the place of the user's index, and move the branch under the same lock."""
         with self._locked(folder, "index") as file:
             if self._index() != before:
                 raise _BusyError("another git changes the index all the time")
+            if make is not None:
+                make()
             file.write(copy.read_bytes())
             file.flush()
             when = copy.stat().st_mtime_ns
@@ -246,7 +349,9 @@ class Branch:
 
     def _move_ref(self, own: _Folder, common: _Folder, old: str | None, new: str, log: bytes) -> None:
         name, _ = self._repository.tip()
-        if not name:  # the refs are not in files
+        if not name:
+            if self._repository.confine is None:
+                raise GitError(self._repository.unpinned)
             words = ("update-ref", "-m", "ralph", "HEAD", new, old or "0" * len(new))
             self._repository.users_git.now(*words, check=True)
             return

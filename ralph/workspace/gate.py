@@ -140,7 +140,9 @@ class Git:
         """Return the first line that git prints; empty if there is none."""
         return next(iter(await self(*arguments, none=none)), "")
 
-    def now(self, *arguments: str, stdin: bytes = b"", check: bool = False) -> "subprocess.CompletedProcess[bytes]":
+    def now(
+        self, *arguments: str, stdin: bytes = b"", check: bool = False, timeout: float = _NOW
+    ) -> "subprocess.CompletedProcess[bytes]":
         """Run a short query; blocks. Raises `GitError` if git cannot be run, is slow, or to `check` it, fails."""
         try:
             done = subprocess.run(
@@ -149,7 +151,7 @@ class Git:
                 env=self.env,
                 input=stdin,
                 capture_output=True,
-                timeout=_NOW,
+                timeout=timeout,
                 check=False,
             )
         except (OSError, subprocess.TimeoutExpired) as error:

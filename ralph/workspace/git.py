@@ -278,6 +278,12 @@ class GitWorkspace(PlainWorkspace):
     async def require_author(self) -> None:
         await super().require_author()
         git = self._repository.open_git if self._hooks else self._repository.users_git
+        if (unpinned := self._repository.unpinned) and not (self._hooks or self._repository.confine):
+            raise WorkspaceError(
+                f"The run would commit, but {unpinned}, following what an agent may plant there.",
+                "Add --commit-hooks, with which your own git commits, or --sandbox bwrap; or leave out --commit; or "
+                "run `git refs migrate --ref-format=files`.",
+            )
         try:
             for who in ("AUTHOR", "COMMITTER"):
                 await git("var", f"GIT_{who}_IDENT")

@@ -196,6 +196,13 @@ class Repository:
         return environment(**where, GIT_CONFIG_COUNT=str(len(self.sparse)))
 
     @property
+    def unpinned(self) -> str:
+        """A clause that says why Ralph cannot write refs without a path that may lead elsewhere; empty if it can."""
+        if self.settings.get("extensions.refstorage", "files") == "files":
+            return ""
+        return f"the refs of {str(self.top)!r} are in the reftable format, which git alone writes"
+
+    @property
     def sparse(self) -> dict[str, str]:
         """The settings of a sparse checkout, which may be this worktree's alone."""
         return {key: value for key, value in self.settings.items() if key in SPARSE}

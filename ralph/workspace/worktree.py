@@ -12,7 +12,10 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import anyio.to_thread
+
 from ralph.errors import WorkspaceError
+from ralph.workspace.branch import Branch
 from ralph.workspace.file_index import LISTED, FileIndex
 from ralph.workspace.gate import ANY, GitError, read_list, settings_text
 from ralph.workspace.lock import state_folder
@@ -36,6 +39,8 @@ class Worktree:
         onto: the branch that was checked out in `origin`; None for a detached HEAD or if it is unknown.
         missing: paths in `origin` that are not in the worktree, by the reason, such as "not committed".
         hooks: run the repository's hooks and filters, with the user's settings.
+        ends: moves and deletes branches of the repository, and removes the worktree.
+        folder: the worktree as it was found; no other folder is removed.
     """
 
     run_id: str
@@ -47,6 +52,13 @@ class Worktree:
     onto: str | None
     missing: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
     hooks: bool = False
+    ends: Branch = field(init=False)
+    folder: os.stat_result = field(init=False)
+
+    def __post_init__(self) -> None:
+        scratch = FileIndex(self.path, state_dir=self.repository.state_dir).folder / "end"
+        object.__setattr__(self, "ends", Branch(self.repository, scratch))
+        object.__setattr__(self, "folder", self.top.lstat())
 
     @property
     def confined(self) -> bool:
@@ -63,14 +75,14 @@ class Worktree:
             return await self.kept("The run is not completed, so it is not merged.")
         try:
             return await self._elsewhere() or await self._merge()
-        except GitError as error:
+        except (GitError, OSError) as error:
             return await self.kept(f"It could not be merged: {error}.")
 
     async def discard(self, checkpoint: str | None) -> str:
         """Remove the worktree and the branch if the given checkpoint has all of their work. Returns what happened."""
         try:
             return await self._elsewhere() or await self._discard(checkpoint)
-        except GitError as error:
+        except (GitError, OSError) as error:
             return await self.kept(f"It could not be discarded: {error}.")
 
     async def kept(self, why: str = "") -> str:
@@ -111,11 +123,10 @@ class Worktree:
         return await self._remove(f"The work is merged{note} into {self.onto}.")
 
     async def _merge_branch(self) -> str:
-        words = ("merge", "--quiet", "--no-edit", self.branch)
         if self.hooks:
-            return await self.repository.with_hooks(*words, workspace=self.origin)
+            return await self.repository.with_hooks("merge", "--quiet", "--no-edit", self.branch, workspace=self.origin)
         await self.repository.require_no_filter(await self.repository.differences("HEAD", self.branch))
-        await self.repository.users_git(*words)
+        await self.ends.merge(self.branch)
         left = self.repository.left_out("merge")
         is_commit = left and await self.repository.head() != await self.repository.git.line("rev-parse", self.branch)
         return f" without {left}," if is_commit else ""
@@ -126,29 +137,14 @@ class Worktree:
         work = await git("rev-list", "--max-count=1", self.branch, *others) or await self._uncommitted()
         if work and checkpoint is None:
             return await self.kept("No checkpoint contains all of it, so it is not discarded.")
-        kept = await self._keep(checkpoint) if work and checkpoint else ""
-        was = await self._short()
-        await git("worktree", "remove", "--force", str(self.top))
-        await git("branch", "--quiet", "-D", self.branch)
+        kept = ""
+        if work and checkpoint:
+            own = FileIndex(self.path, state_dir=self.repository.state_dir).folder
+            entries = "\n".join(await self._hidden())
+            kept = await self.ends.keep(own, checkpoint, entries, f"refs/ralph/{self.run_id}/discarded", self.branch)
+        was = await self._clear(force=True)
         held = f" Its work is still kept: `git branch NAME {kept}` brings it back." if kept else ""
         return f"The worktree and {self.branch} (was {was}) are discarded.{held}"
-
-    async def _keep(self, checkpoint: str) -> str:
-        """Return a commit of a checkpoint's files on top of the branch, kept in the repository by a private ref."""
-        git = self.repository.users_git
-        own = FileIndex(self.path, state_dir=self.repository.state_dir).folder
-        ref = f"refs/ralph/{self.run_id}/discarded"
-        local = {"GIT_ALLOW_PROTOCOL": "file"}  # from Ralph's own repository
-        allowed = ("-c", "protocol.file.allow=always", "-c", "fetch.fsckObjects=true")
-        await git(*allowed, "fetch", "--quiet", "--no-tags", str(own), f"+{checkpoint}:{ref}", env=local)
-        index = {"GIT_INDEX_FILE": str(own / "kept.index")}
-        await git("read-tree", f"{ref}^{{tree}}", env=index)
-        await git("update-index", "--index-info", stdin="\n".join(await self._hidden()).encode(), env=index)
-        (tree,) = await git("write-tree", "--missing-ok", env=index)
-        words = ("commit-tree", "-p", self.branch, "-m", f"Ralph run {self.run_id}", tree)
-        (kept,) = await git(*words, env=_OURS)  # the user may have no name for commits
-        await git("update-ref", ref, kept)
-        return kept
 
     async def _hidden(self) -> list[str]:
         """Return the entries of the index for files that a sparse checkout leaves out."""
@@ -159,18 +155,29 @@ class Worktree:
         return os.path.lexists(self.top / os.fsdecode(unquote_path(quoted)))
 
     async def _remove(self, said: str) -> str:
-        git = self.repository.users_git
         try:
-            was = await self._short()
-            await git("worktree", "remove", str(self.top))
-            await git("branch", "--quiet", "--delete", self.branch)
-        except GitError as error:
+            was = await self._clear(force=False)
+        except (GitError, OSError) as error:
             return f"{said} {await self.kept(f'The worktree stays: {error}.')}"
         return f"{said} The worktree and {self.branch} (was {was}) are removed."
 
-    async def _short(self) -> str:
-        """Return the short name of the branch's commit, by which it can be had back."""
-        return await self.repository.git.line("rev-parse", "--short", self.branch)
+    async def _clear(self, *, force: bool) -> str:
+        """Remove the worktree and the branch; without `force`, only if no work in it would be lost.
+
+        Returns the short name of the branch's commit, by which it can be had back.
+        """
+        git, git_dir = self.repository.git, self._inside().git_dir
+        if (git_dir / "locked").exists():
+            raise GitError("it is locked")
+        if not force and ((git_dir / "modules").is_dir() or await self._uncommitted()):
+            raise GitError("it has uncommitted work, or submodules")
+        tip = await git.line("rev-parse", f"refs/heads/{self.branch}")
+        if not force and await git("rev-list", "--max-count=1", tip, "--not", "HEAD"):
+            raise GitError(f"{self.branch} has commits that are not merged")
+        was = await git.line("rev-parse", "--short", tip)
+        await anyio.to_thread.run_sync(self.ends.remove, self.top, git_dir, self.folder)
+        await self.ends.delete(self.branch, tip)
+        return was
 
     async def _elsewhere(self) -> str:
         """Return a sentence if another branch is checked out in the worktree; else the empty string."""
@@ -191,13 +198,6 @@ class Worktree:
         if (found := find_repository(self.top, state_dir=self.repository.state_dir, confined=self.confined)) is None:
             raise GitError("it is no longer a worktree")
         return found[0]
-
-
-_OURS = {
-    f"GIT_{who}_{what}": value
-    for who in ("AUTHOR", "COMMITTER")
-    for what, value in (("NAME", "Ralph"), ("EMAIL", "ralph@localhost"))
-}
 
 
 async def make_worktree(

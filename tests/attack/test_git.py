@@ -693,6 +693,72 @@ async def test_a_commit_writes_through_nothing_that_is_planted_after_the_check(
         assert bytes_of(victim) == before, (name, made)
 
 
+OF_A_MERGE = [
+    "index",
+    "index.lock",
+    "logs/HEAD",
+    "logs/refs/heads/main",
+    "refs/heads/main.lock",
+    "ORIG_HEAD",
+    "packed-refs",
+]
+OF_WORKTREES = [
+    "worktrees",
+    "worktrees/run-1",
+    "logs",
+    "logs/refs",
+    "objects",
+    "refs",
+    "refs/heads",
+    "refs/heads/ralph",
+    ".",
+]
+
+
+@pytest.mark.parametrize("how", ["merged", "merged where both moved", "discarded"])
+@pytest.mark.parametrize("kind", ["link", "hard link"])
+async def test_the_end_of_a_worktree_writes_and_removes_through_nothing_that_is_planted_after_the_check(
+    kind: str, how: str, template: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, subtests: pytest.Subtests
+) -> None:
+    run = gate.run
+    monkeypatch.setattr("ralph.workspace.branch._PATIENCE", 0.3)
+    first = "worktree" if how == "discarded" else "merge"
+    for number, name in enumerate([*OF_A_MERGE, *OF_WORKTREES, "the worktree"] if kind == "link" else OF_A_MERGE):
+        (tmp_path / str(number)).mkdir()
+        repo, state = copied(template, tmp_path / str(number)), tmp_path / f"state-{number}"
+        made = await make_worktree(repo.path, "run-1", state_dir=state)
+        (made.top / "c.txt").write_text("c\n")
+        shell(made.top, "git add -A; git commit -qm work")
+        if how == "merged where both moved":
+            repo.write("d.txt", "d\n")
+            repo.commit("ours")
+        if name == "packed-refs":
+            repo.git("pack-refs", "--all")
+        planted, victim = repo.path / ".git" / name, tmp_path / str(number) / "victim"
+        planted = made.top if name == "the worktree" else planted
+        shutil.copytree(planted, victim) if planted.is_dir() else victim.write_bytes(b"precious\n")
+        before, writing = bytes_of(victim), False
+
+        async def seen(argv: list[str], planted: Path = planted, victim: Path = victim, **how: Any) -> Finished:
+            nonlocal writing
+            writing = writing or not {first, "merge-base", "fetch"}.isdisjoint(argv)
+            if writing:
+                exchange(planted, victim, os.link if kind == "hard link" else os.symlink)
+            return await run(argv, **how)
+
+        with subtests.test(name=name), monkeypatch.context() as patched:
+            patched.setattr(gate, "run", seen)
+            checkpoint = None
+            if how == "discarded":
+                workspace = open_workspace(made.path, state_dir=state)
+                taken = await workspace.checkpoint("run-1", 1, "after", seen=await workspace.snapshot())
+                checkpoint = taken.commit
+                writing = False
+            said = await (made.discard(checkpoint) if how == "discarded" else made.merge(completed=True))
+            assert writing, said
+            assert bytes_of(victim) == before, said
+
+
 @pytest.mark.skipif(shutil.which("bwrap") is None, reason="there is no bubblewrap")
 async def test_with_the_sandbox_on_git_is_in_one(
     template: Path, tmp_path: Path, program: str, canary: Canary, monkeypatch: pytest.MonkeyPatch

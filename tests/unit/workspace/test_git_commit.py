@@ -216,6 +216,18 @@ async def test_what_needs_a_filter_is_not_committed_without_it(repo: Repository,
     assert (await workspace.commit(since, "x")).commit, "what is removed needs no filter"
 
 
+async def test_a_repository_with_refs_that_cannot_be_pinned_is_refused_by_name(
+    repo: Repository, tmp_path: Path, hooked: Workspace
+) -> None:
+    await hooked.require_author()
+    repo.git("config", "core.repositoryFormatVersion", "1")
+    repo.git("config", "extensions.refStorage", "reftable")  # which this git need not know
+    workspace = open_workspace(repo.path, state_dir=tmp_path / "state")
+    with pytest.raises(WorkspaceError, match="in the reftable format") as raised:
+        await workspace.require_author()
+    assert "--commit-hooks" in raised.value.remedy
+
+
 async def test_work_in_a_submodule_that_is_not_committed_there_is_named(
     repo: Repository, submodule: Path, workspace: Workspace
 ) -> None:

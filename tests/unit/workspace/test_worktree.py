@@ -1,5 +1,6 @@
 """A worktree for a run: where it is, and that no end of it loses work."""
 
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -196,6 +197,43 @@ async def test_what_was_not_noted_as_the_branch_to_merge_into_is_not_guessed(rep
     assert said.startswith("The branch to merge it into is unknown, so it is not merged.")
     assert "git merge ralph/run-1" in said
     assert not (repo.path / "new.txt").exists()
+
+
+@pytest.mark.parametrize("why", ["locked", "with submodules", "another folder"])
+async def test_one_that_cannot_be_removed_stays_though_its_work_is_merged(
+    repo: Repository, tmp_path: Path, why: str
+) -> None:
+    worktree = await made(repo, tmp_path)
+    work(repo, worktree, "new.txt", "new\n")
+    git_dir = repo.path / ".git/worktrees/run-1"
+    match why:
+        case "locked":
+            (git_dir / "locked").touch()
+        case "with submodules":
+            (git_dir / "modules").mkdir()
+        case "another folder":
+            shutil.copytree(worktree.top, tmp_path / "copy")
+            worktree.top.rename(tmp_path / "aside")
+            (tmp_path / "copy").rename(worktree.top)
+        case _:
+            raise AssertionError(why)
+    said = await worktree.merge(completed=True)
+    assert "merged into main. The worktree stays: " in said
+    assert worktree.top.exists()
+    assert (repo.path / "new.txt").exists()
+    assert "ralph/run-1" in repo.git("branch", "--format=%(refname:short)")
+
+
+async def test_a_packed_branch_is_deleted_and_no_other(repo: Repository, tmp_path: Path) -> None:
+    worktree = await made(repo, tmp_path)
+    work(repo, worktree, "new.txt", "new\n")
+    repo.git("tag", "-a", "-m", "x", "v1")
+    repo.git("branch", "ralph/run-10")
+    repo.git("pack-refs", "--all")
+    assert "are removed." in await worktree.merge(completed=True)
+    assert repo.git("for-each-ref", "--format=%(refname:short)").split() == ["main", "ralph/run-10", "v1"]
+    repo.git("fsck", "--strict")
+    assert repo.git("reflog", "-1", "--format=%gs") == "merge ralph/run-1: Fast-forward"
 
 
 async def test_two_runs_hold_a_worktree_each(repo: Repository, tmp_path: Path) -> None:
