@@ -309,6 +309,12 @@ _FIRST = pattern(
     r"[\s*_>-]{0,6}(?:(?:the|my|its)\s+first|(?:der|die|das)\s+erste|(?:el\s+primer|la\s+primera))\b|[\s*_>-]{0,6}第一"
 )
 _FIRSTS = ("first", "erste", "primer", "第一")
+# A label that names which of several is finished: "Task completed: the form". What follows "all" is no name.
+_LABELLED = pattern(
+    r"[^\w\n]*(?:task|story|item|feature|step|tarea|historia|aufgabe|任[务務]|故事)\s?#?[\d.]*\s?(?:is |now )?"
+    r"(?:completed?|done|finished|completada|terminada|erledigt|abgeschlossen|已?完成)[ *_]{0,4}[:：][ *_]{0,4}"
+    r"(?![ *_]|all\b|every|the whole|nothing|todas?\b|todo\b|alles?\b|全部|所有|[已将將我])([^\n]*\w)"
+)
 _UNIT = pattern(r"\b(?:step|phase|part|task|story|milestone|iteration|stage|item|sprint|session)\s{0,2}#?\d{1,4}\b")
 
 
@@ -456,6 +462,9 @@ class Objections:
             return f"It is about a part of the work: “{part}”."
         if counts and _FIRST.match(text):
             return "It is about the first of several."
+        label = None if named else _LABELLED.match(self._prose, span[0])
+        if label and not (self.task.given and self.task.is_named(label[1][:_NEAR])):
+            return f"It is about one of several: “{label[1][:_LABEL]}”."
         if not counts or named:
             return ""
         one = _ONE.search(text) if not text.isascii() or any(map(text.__contains__, _ONES)) else None

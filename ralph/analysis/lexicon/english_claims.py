@@ -119,6 +119,7 @@ begin: start | begin | proceed | continue | move on | starting | proceeding | mo
 underway: 🔄 | ⏳ | 🚧 | ⌛ | in progress | wip | under way | underway
 optional: optional | optionally | optional/future | future/optional | future | low-priority | low priority
     nice to have | nice-to-have | out of scope | follow-up | follow-ups | later | could | recommended | suggested
+    consider
     beyond this | not part of | beyond the scope | you (can|may|could) | polish | limitations | known limitations
     caveats | not in scope | suggestions | ideas | stretch | post-launch | backlog | not blocking | non-blocking
     cosmetic

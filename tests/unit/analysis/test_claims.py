@@ -467,3 +467,21 @@ def test_other_words_do_not_hide_those_of_claims_nor_the_reverse() -> None:
     assert is_done("All tasks were already complete.")
     assert not is_done("All tasks are complete. I'll continue with the next file.")
     assert analyze_text("I've fixed the bug.").metrics.error_count == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "task", "done"),
+    [
+        ("**Task Completed:** Reset the form after success (Priority 2.2)\n\n**Build:** passing", "", False),
+        ("**Task Completed:** Reset the form after success", "Reset the form after success", True),
+        ("## Summary\n\nStory 3 done: the list of orders. All tests pass.", "Work through the stories.", False),
+        ("Tarea completada: el formulario de contacto. Pruebas en verde.", "", False),
+        ("Aufgabe erledigt: das Kontaktformular. Der Build ist grün.", "", False),
+        ("任务完成：登录表单。测试全部通过。", "", False),
+        ("Task complete: all criteria are met, and all tests pass.", "", True),
+        ("Task completed:\n\n- the parser\n- the printer\n\nAll tests pass.", "", True),
+        ("All 74 stories are complete. Consider a planning session for the next sprint.", "", True),
+    ],
+)
+def test_a_label_that_names_what_is_finished_names_one_of_several(text: str, task: str, done: bool) -> None:
+    assert analyze_text(text, task=task).completion.detected is done
