@@ -43,4 +43,4 @@ __getattr__, __dir__ = lazy_exports(__name__)
 WINDOW = 5
 """Iterations that are searched for repetition, by default."""
 REPEATS = 3
-"""How often something must repeat in them, by default."""
+"""The repetitions in them that are a circle, by default."""
