@@ -216,7 +216,8 @@ def analyze_text(
     analyzer = analyzer or ResponseAnalyzer()
     past: tuple[Past, ...] = ()
     for earlier in previous:
-        past = (*past, _past(analyzer, earlier, task, past))
+        context = AnalysisContext(task=task, iteration=len(past) + 1, past=past)
+        past = (*past, Past.of(earlier, analyzer.analyze(Output(text=earlier), parse_status(earlier), context)))
     context = AnalysisContext(
         task=task,
         iteration=iteration or len(past) + 1,
@@ -226,12 +227,6 @@ def analyze_text(
         errors=tuple(errors),
     )
     return analyzer.analyze(Output(text=text), parse_status(text, fields, promise=promise), context)
-
-
-def _past(analyzer: ResponseAnalyzer, text: str, task: str, past: tuple[Past, ...]) -> Past:
-    output = Output(text=text)
-    context = AnalysisContext(task=task, iteration=len(past) + 1, past=past)
-    return Past.of(text, analyzer.analyze(output, parse_status(text), context))
 
 
 def detect_completion(response: str, task: str | None = None) -> CompletionSignal:

@@ -137,31 +137,33 @@ def expectation_level(
         fatal: an error was found that ends the work.
     """
     reached: Level = "below_minimum"
-    for level, (least, sure, errors_below) in _LADDER.items():
-        moved = progress is None or progress > least
-        if fatal or not length or not moved or confidence <= sure or errors >= errors_below:
+    for level in _LADDER if length and not fatal else ():
+        if _lacking(level, confidence, errors, progress):
             break
         reached = level
     return reached
 
 
+def _lacking(level: Level, confidence: int, errors: int, progress: int | None) -> list[str]:
+    """Return in words what a step of the ladder needs and a reply lacks, with what it has."""
+    least, sure, below = _LADDER[level]
+    return [
+        *([f"progress above {least} % ({progress} %)"] if progress is not None and progress <= least else []),
+        *([f"certainty above {sure} ({confidence})"] if confidence <= sure else []),
+        *([f"at most {below - 1} kinds of error ({errors})"] if errors >= below else []),
+    ]
+
+
 def ladder_text(metrics: Metrics) -> str:
     """Return the step of the guide's ladder that a reply reached, and in words what the next step needs."""
-    levels = list(_LADDER)
+    steps: list[Level] = ["below_minimum", *_LADDER]
     reached = metrics.level.replace("_", " ")
-    if metrics.level == levels[-1]:
+    if metrics.level == steps[-1]:
         return reached
-    wanted = levels[levels.index(metrics.level) + 1 if metrics.level in levels else 0]
-    least, sure, errors_below = _LADDER[wanted]
-    needs = [] if metrics.response_length else ["a reply"]
-    if metrics.progress is not None and metrics.progress <= least:
-        needs.append(f"progress above {least} % ({metrics.progress} %)")
-    if metrics.confidence <= sure:
-        needs.append(f"certainty above {sure} ({metrics.confidence})")
-    if metrics.error_count >= errors_below:
-        few = f"fewer than {errors_below} kinds of error" if errors_below > 1 else "no errors"
-        needs.append(f"{few} ({metrics.error_count})")
-    return f"{reached}; {wanted} needs {' and '.join(needs) or 'no error that ends the work'}"
+    wanted = steps[steps.index(metrics.level) + 1]
+    needs = _lacking(wanted, metrics.confidence, metrics.error_count, metrics.progress)
+    other = "no error that ends the work" if metrics.response_length else "a reply"
+    return f"{reached}; {wanted} needs {' and '.join(needs) or other}"
 
 
 def output_quality(text: str) -> float:

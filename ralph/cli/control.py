@@ -14,7 +14,7 @@ from ralph.cli.settings import with_settings
 from ralph.errors import UsageError
 from ralph.settings import FLAGS, Setting, parse_duration
 from ralph.system.secrets import Redactor, secret_values
-from ralph.system.text import additions, plain
+from ralph.system.text import limits_text, plain
 
 if TYPE_CHECKING:
     from ralph.records.record import RunRecord
@@ -81,7 +81,7 @@ async def extend(
     if not limits:
         raise UsageError("There is no limit to extend.", "Name a limit, as in --max-iterations +10.")
     record = await _request(run, store, "extend", any_folder=any_folder, limits=limits)
-    _print(record, f"Extended: {additions(limits)}{_when_resumed(record, store)}.", as_json=as_json)
+    _print(record, f"Extended: {limits_text(limits, ' by ')}{_when_resumed(record, store)}.", as_json=as_json)
 
 
 def _amount(limit: Setting, text: str) -> float:

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from ralph.cli.lookup import opened_run
 from ralph.cli.output import print_line
@@ -18,6 +18,7 @@ from ralph.pipeline.replay import recorded_pass, recorded_run
 from ralph.plugins.loading import load_plugins
 from ralph.records.record import RunRecord
 from ralph.settings import SettingsFound, Source, load_settings, read_settings
+from ralph.settings.loading import put
 from ralph.types import evolve
 from ralph.types.output import Interrupted
 
@@ -64,13 +65,7 @@ def parse_overrides(given: Sequence[str]) -> Source:
         key, equals, value = one.partition("=")
         if not equals or not all(part.strip() for part in key.split(".")):
             raise UsageError(f"--set {one[:80]!r} is not KEY=VALUE.", "Write it as in --set breaker.no_progress=5.")
-        *sections, name = (part.strip() for part in key.split("."))
-        table = values
-        for section in sections:
-            inner: object = table.get(section)
-            table[section] = inner if isinstance(inner, dict) else {}
-            table = cast("dict[str, Any]", table[section])
-        table[name] = _value(key, value.strip())
+        put(values, key, _value(key, value.strip()))
     return Source(_OPTION, values)
 
 

@@ -12,8 +12,7 @@ from ralph.decision.backing import grade
 from ralph.decision.outcomes import Complete, Decision, Halt, Pause, StopReason
 from ralph.records import events
 from ralph.records.record import IterationRecord, PlanCount
-from ralph.system.declarations import format_duration
-from ralph.system.text import counted, duration, one_line
+from ralph.system.text import counted, duration, limits_text, one_line
 from ralph.types import evolve
 from ralph.types.output import Failed, Outcome, TimedOut, Usage
 
@@ -75,24 +74,12 @@ def changes_text(iteration: events.IterationFinished | IterationRecord) -> str:
     return f"{', '.join(parts)}{f'; plan {plan.done}/{plan.total}' if plan and plan.total else ''}"
 
 
-_LIMITS = {
-    "max_iterations": "{:,.0f} iterations",
-    "max_tokens": "{:,.0f} tokens",
-    "max_requests": "{:g} premium requests",
-    "max_cost": "${:g}",
-    "calls_per_hour": "{:,.0f} calls an hour",
-}
-"""Every limit but that on time, in words."""
-
-
 def bounds_text(event: events.RunStarted) -> str:
     """Return what confines the agent and what ends the run, in one line; empty for an event of an older version."""
     if not event.sandbox:
         return ""
-    limits = [text.format(event.limits[name]) for name, text in _LIMITS.items() if name in event.limits]
-    if (seconds := event.limits.get("max_duration")) is not None:
-        limits.append(f"ends after {format_duration(seconds)}")
-    return f"sandbox: {event.sandbox} · permission: {event.permission} · limits: {', '.join(limits) or 'none'}"
+    limits = limits_text(event.limits).replace("max duration", "ends after") or "none"
+    return f"sandbox: {event.sandbox} · permission: {event.permission} · limits: {limits}"
 
 
 def findings(analysis: Analysis) -> Iterator[tuple[str, str]]:

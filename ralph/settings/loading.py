@@ -166,12 +166,18 @@ def _given(flags: Mapping[str, object]) -> Source:
     values: dict[str, Any] = {}
     for flag, value in flags.items():
         if value is not None:
-            *sections, name = FLAGS[flag].key.split(".")
-            table = values
-            for section in sections:
-                table = table.setdefault(section, {})
-            table[name] = value
+            put(values, FLAGS[flag].key, value)
     return Source(_COMMAND_LINE, values)
+
+
+def put(values: dict[str, Any], key: str, value: object) -> None:
+    """Set the value of a full key in a table of tables; a table takes the place of a single value on the way."""
+    *sections, name = (part.strip() for part in key.split("."))
+    for section in sections:
+        if not isinstance(values.get(section), dict):
+            values[section] = {}
+        values = values[section]
+    values[name] = value
 
 
 def _naming_flag(error: SettingError, given: Source) -> SettingError | UsageError:

@@ -225,19 +225,17 @@ class Tables:
         newest = select(_run.id, _run.record).order_by(_run.started_at.desc(), _run.id.desc())
         if workspace is not None:
             newest = newest.where(_run.workspace == storable(workspace))
-        most = min(limit, _LARGEST)
-        while True:
-            rows = self._all(newest.limit(most))
-            found: list[RunRecord] = []
-            odd: list[str] = []
+        most, seen = min(limit, _LARGEST), 0
+        found: list[RunRecord] = []
+        odd: list[str] = []
+        while len(found) < most and (rows := self._all(newest.limit(most - len(found)).offset(seen))):
+            seen += len(rows)
             for row in rows:
                 try:
                     found.append(_read_run(*row))
                 except RecordError as error:
                     odd.append(str(error))
-            if len(found) >= limit or len(rows) < most:
-                return found, odd
-            most += len(odd)
+        return found, odd
 
     def iterations(self, run_id: str, after: int) -> list[IterationRecord]:
         """Return the next iterations after that number."""

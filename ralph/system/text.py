@@ -56,10 +56,10 @@ def duration(seconds: float) -> str:
     return f"{hours} h {minutes} min"
 
 
-def additions(added: Mapping[str, float]) -> str:
-    """Return what was added to which limits: max iterations by 10, max duration by 1 h 30 min."""
-    amounts = {name: duration(more) if name == "max_duration" else f"{more:,.15g}" for name, more in added.items()}
-    return ", ".join(f"{name.replace('_', ' ')} by {amount}" for name, amount in amounts.items())
+def limits_text(limits: Mapping[str, float], between: str = " ") -> str:
+    """Return limits with their amounts in words: max iterations 10, max duration 1 h 30 min."""
+    amounts = {name: duration(most) if name == "max_duration" else f"{most:,.15g}" for name, most in limits.items()}
+    return ", ".join(f"{name.replace('_', ' ')}{between}{amount}" for name, amount in amounts.items())
 
 
 def pattern(source: str, flags: int = 0) -> re.Pattern[str]:

@@ -28,7 +28,7 @@ from ralph.records.events import (
     VerificationFinished,
 )
 from ralph.records.projection import bounds_text, changes_text, describe, findings, numbered, outcome_text
-from ralph.system.text import additions, duration, one_line
+from ralph.system.text import duration, limits_text, one_line
 from ralph.watch.base import Display
 from ralph.watch.summary import print_summary
 from ralph.watch.terminal import BREAKER_SIGNS, clipped, console_for, sign
@@ -181,7 +181,7 @@ class PlainDisplay(Display):
     @_print.register
     def _(self, event: Extended) -> None:
         self._most = None if (most := event.limits.get("max_iterations", self._most)) is None else int(most)
-        self.say(event.at, "extended", one_line(additions(event.added)))
+        self.say(event.at, "extended", one_line(limits_text(event.added, " by ")))
 
     @_print.register
     def _(self, event: OrphansEnded) -> None:

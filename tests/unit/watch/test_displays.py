@@ -133,7 +133,7 @@ class TestPlain:
         for started, said in (
             (
                 RunStarted(**stamp, sandbox="off", permission="approve-all", limits=limits),
-                "bounds    sandbox: off · permission: approve-all · limits: 100 iterations, $2.5, ends after 8s\n",
+                "sandbox: off · permission: approve-all · limits: max iterations 100, ends after 8.0 s, max cost 2.5\n",
             ),
             (RunStarted(**stamp, sandbox="bwrap, network: hosts", permission="workspace"), "limits: none\n"),
         ):
