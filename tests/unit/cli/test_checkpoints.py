@@ -15,7 +15,7 @@ from ralph.prompt import Prompt
 from ralph.records.record import RunRecord
 from ralph.store import open_store
 from ralph.testing import Repository, ScriptedExecutor
-from ralph.types.output import Output
+from ralph.types.output import Checkpoint, Output
 
 DONE = "It is done.\n\n---RALPH_STATUS---\nEXIT_SIGNAL: true\nREASON: all there\n---END_RALPH_STATUS---\n"
 WORKING = "I go on.\n\n---RALPH_STATUS---\nEXIT_SIGNAL: false\nREASON: more to do\n---END_RALPH_STATUS---\n"
@@ -45,6 +45,18 @@ def test_the_whole_run_and_one_iteration_are_shown(ralph: Callable[..., Any], ru
     assert told["files"] == [{"path": "a.txt", "added": 1, "removed": 1}]
     assert told["before"] == run.checkpoint
     assert told["iteration"] is None
+
+
+def test_a_run_ends_with_the_last_checkpoint_that_there_is(ralph: Callable[..., Any], run: RunRecord) -> None:
+    async def without_a_checkpoint() -> None:
+        async with open_store() as store:
+            last = await store.iteration(run.id, 2)
+            assert last
+            more = last.model_copy(update={"number": 3, "checkpoint": Checkpoint(problem="The disk was full.")})
+            await store.append(run.id, (), iteration=more)
+
+    anyio.run(without_a_checkpoint)
+    assert "+2\n" in ralph("diff").out
 
 
 def test_repositories_inside_that_changed_are_named_as_no_part_of_it(

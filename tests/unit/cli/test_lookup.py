@@ -4,14 +4,17 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from ralph.cli.lookup import configured_store, given_store, store_option
+from ralph.cli.lookup import configured_store, find_run, given_store, store_option
+from ralph.records.record import RunRecord
 from ralph.settings import own_sources, read_settings, require_trust
 from ralph.settings.sources import user_file
+from ralph.store import MemoryStore
 
 
 def nothing(workspace: Path, home: Path, patch: pytest.MonkeyPatch) -> None:
@@ -145,3 +148,16 @@ def test_a_refusal_about_a_run_of_another_folder_advises_commands_that_find_it(
     for source in own_sources(other):
         require_trust(source, trust=True)
     assert "`ralph runs --store other.db` lists" in ralph("resume", "nothing", "-C", "other").err
+
+
+@pytest.mark.parametrize("later", ["here", "worktree"])
+async def test_the_last_run_of_a_folder_may_be_one_in_a_worktree_of_it(tmp_path: Path, later: str) -> None:
+    places: dict[str, dict[str, Any]] = {
+        "here": {"workspace": str(tmp_path)},
+        "worktree": {"workspace": "/w", "origin": str(tmp_path)},
+    }
+    async with MemoryStore() as store:
+        for name, place in places.items():
+            at = datetime(2026, 1, 2 if name == later else 1, tzinfo=UTC)
+            await store.create(RunRecord(id=name, task="t", started_at=at, **place))
+        assert (await find_run(store, "last", tmp_path)).id == later

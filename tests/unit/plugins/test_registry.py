@@ -196,6 +196,13 @@ def test_an_object_that_cannot_be_registered_has_the_same_problem_each_time() ->
     assert all("Argument(s) {'run'} are declared in the hookimpl" in problem for problem in problems)
 
 
+def test_a_plugin_that_fails_in_another_way_each_time_fills_no_memory() -> None:
+    [plugin] = (each for each in Plugins.of([SimpleNamespace(name="odd")]).all if each.name == "odd")
+    for number in range(1_000):
+        plugin.complain(f"It failed at {number}.")
+    assert len(plugin.problems) == 50
+
+
 def test_a_hostile_object_is_only_left_out() -> None:
     class Hostile:
         def __getattribute__(self, name: str) -> object:

@@ -62,6 +62,7 @@ def test_a_run_from_its_beginning_to_its_end() -> None:
     assert using.after(events.ToolFinished(**STAMP, tool=TOOL)).activity == "thinking"
     over = using.after(finished(text="All done.", executor="copilot-cli", plan=PlanCount(done=1, total=2)))
     assert (over.message, over.executor, over.plan) == ("All done.", "copilot-cli", PlanCount(done=1, total=2))
+    assert over.after(finished(plan=None)).plan == PlanCount(done=1, total=2), "the agent has taken it away"
     done = over.after(ENDED)
     assert (done.state, done.stop_reason, done.verified, done.detail) == ("finished", "completed", True, "done")
 

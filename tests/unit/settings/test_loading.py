@@ -15,6 +15,7 @@ from ralph.settings import (
     Source,
     environment,
     load_settings,
+    own_sources,
     parse_duration,
     read_settings,
     require_trust,
@@ -22,6 +23,11 @@ from ralph.settings import (
 )
 
 KEY = "sk-proj-abcdefghijklmnopqrstuvwxyz0123456789"
+
+
+def test_a_project_file_that_cannot_be_read_is_for_other_tools_to_report(tmp_path: Path) -> None:
+    (tmp_path / "pyproject.toml").write_text("[tool.ralph\n")
+    assert own_sources(tmp_path) == []
 
 
 def loaded(*values: dict[str, Any]) -> Settings:

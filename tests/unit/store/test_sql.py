@@ -3,6 +3,7 @@
 import sqlite3
 import tracemalloc
 from contextlib import closing
+from sqlite3 import dbapi2
 
 import pytest
 from sqlalchemy import text
@@ -29,6 +30,16 @@ def ask(path, question):
 async def test_it_is_durable_and_lets_others_read_meanwhile(path):
     async with open_store(str(path)):
         assert ask(path, "PRAGMA journal_mode") == [("wal",)]
+
+
+async def test_it_is_durable_also_with_an_sqlite_that_is_built_to_be_faster(path, monkeypatch):
+    def connected(*given, **more):
+        connection = connect(*given, **more)
+        connection.execute("PRAGMA synchronous = NORMAL")
+        return connection
+
+    connect = dbapi2.connect
+    monkeypatch.setattr(dbapi2, "connect", connected)
     with SqliteFile(path).connect() as connection:
         assert connection.exec_driver_sql("PRAGMA synchronous").scalar() == 2, "FULL"
         assert connection.exec_driver_sql("PRAGMA foreign_keys").scalar() == 1

@@ -180,6 +180,22 @@ def test_who_waits_for_a_child_is_ended_before_it_and_does_not_go_on(tmp_path: P
     assert list(tmp_path.iterdir()) == []
 
 
+async def test_what_is_started_while_the_rest_is_ended_is_ended_too(tmp_path: Path):
+    code = (
+        "import signal, subprocess, sys, time\n"
+        "def late(*_):\n"
+        "    subprocess.Popen(['sleep', '60'], start_new_session=True)\n"
+        "    sys.exit()\n"
+        "signal.signal(signal.SIGTERM, late)\n"
+        "print('ready', flush=True)\n"
+        "time.sleep(60)\n"
+    )
+    marker = new_marker()
+    async with spawn(python(code), cwd=tmp_path, marker=marker) as program:
+        await first_line(program.stdout)
+    assert survivors(marker) == set()
+
+
 async def test_leftovers_are_ended_on_request(tmp_path: Path):
     done = await run(detached("sys.exit(0)"), cwd=tmp_path, timeout=30, end_leftovers=True)
     assert not lives(int(done.stdout))

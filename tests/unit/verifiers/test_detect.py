@@ -33,6 +33,10 @@ PLACEHOLDER = json.dumps({"scripts": {"test": 'echo "Error: no test specified" &
         ({"package.json": TEST_SCRIPT}, "npm test"),
         ({"package.json": TEST_SCRIPT, "pnpm-lock.yaml": ""}, "pnpm test"),
         ({"package.json": json.dumps({"packageManager": "yarn@4", "scripts": {"test": "x"}})}, "yarn test"),
+        (
+            {"package.json": json.dumps({"packageManager": "x@1", "scripts": {"test": "x"}}), "yarn.lock": ""},
+            "yarn test",
+        ),
         ({"package.json": TEST_SCRIPT, "bun.lock": ""}, "bun run test"),
         ({"package.json": PLACEHOLDER}, None),
         ({"package.json": "[" * 100_000}, None),

@@ -68,6 +68,18 @@ class TestJson:
         assert {"stop_reason", "verified", "detail", "iterations", "executors", "usage", "duration"} <= end.keys()
         assert {"analysis", "breaker", "decision"} <= next(e for e in told if e["type"] == "iteration_finished").keys()
 
+    def test_where_the_program_ends_before_the_run_all_that_it_used_is_in_the_last_line(
+        self, whole_run: list[Event]
+    ) -> None:
+        out = io.StringIO()
+        over = [event for event in whole_run if isinstance(event, IterationFinished)] * 2
+        with JsonDisplay(out) as display:
+            for event in over:
+                display.show(event)
+            display.end("error", "The disk is full.", exit_code=1)
+        usage = json.loads(out.getvalue().splitlines()[-1])["usage"]
+        assert usage["input_tokens"] == sum(event.usage.input_tokens or 0 for event in over) > 0
+
     def test_no_text_breaks_a_line(self) -> None:
         out = io.StringIO()
         text = "a\u2028b\u0085c\nd\x1b 測試"

@@ -97,6 +97,7 @@ def test_no_command_is_advised_that_would_not_find_the_run(
     with PlainDisplay(out, look_up="") as display:
         display.show(end)
     assert said in out.getvalue()
+    assert "nothing proves that the work is done" not in out.getvalue(), "that is for a completed run"
     assert naming_store(out.getvalue(), " --store") == out.getvalue()
 
 

@@ -5,6 +5,7 @@ import signal
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import anyio
 import pytest
@@ -12,6 +13,7 @@ import pytest
 from ralph.errors import WorkspaceError
 from ralph.testing import Repository
 from ralph.workspace import Workspace, open_workspace
+from ralph.workspace.branch import Branch
 from ralph.workspace.worktree import make_worktree
 
 
@@ -338,6 +340,23 @@ async def test_an_empty_folder_in_the_place_of_a_packed_branch_is_removed(
     repo.write("a.txt", "2\n")
     assert (await workspace.commit(since, "x")).commit is None
     assert (place / "old" / "a file").exists()
+
+
+async def test_what_is_staged_while_a_commit_is_made_stays_so(
+    repo: Repository, workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    repo.write("mine.txt", "the user's\n")
+    since, put = await held(workspace), Branch._put_objects
+    repo.write("a.txt", "the agent's\n")
+
+    def staging(branch: Branch, *folder: Any) -> None:
+        repo.git("add", "mine.txt")
+        put(branch, *folder)
+
+    monkeypatch.setattr(Branch, "_put_objects", staging)
+    assert (await workspace.commit(since, "x")).commit
+    assert repo.git("show", "--format=", "--name-only", "HEAD") == "a.txt"
+    assert repo.git("status", "--porcelain") == "A  mine.txt"
 
 
 async def test_an_index_that_another_git_holds_is_no_commit(

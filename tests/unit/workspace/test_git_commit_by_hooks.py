@@ -44,6 +44,16 @@ async def test_what_a_hook_formats_and_adds_is_not_staged_backwards(repo: Reposi
     assert repo.git("status", "--porcelain") == "A  staged.txt"
 
 
+async def test_what_the_user_stages_after_a_commit_stays_so(repo: Repository, hooked: Workspace) -> None:
+    since, before = await held(hooked), (repo.path / "a.txt").read_text()
+    repo.write("a.txt", "edited\n")
+    assert (await hooked.commit(since, "x")).commit
+    repo.write("a.txt", before)
+    repo.git("add", "a.txt")
+    await hooked.guard("run-1")
+    assert repo.git("status", "--porcelain") == "M  a.txt"
+
+
 async def test_a_commit_that_is_interrupted_leaves_no_lock_and_stages_nothing(
     repo: Repository, hooked: Workspace
 ) -> None:

@@ -54,6 +54,17 @@ async def test_new_settings_and_hooks_of_nested_repositories_are_taken_away(
     assert await workspace.restore_protected("run-1") == RestoredPaths()
 
 
+def test_a_folder_outside_that_a_nested_repository_leads_to_is_left_alone(tmp_path: Path) -> None:
+    top, other = tmp_path.resolve() / "top", tmp_path.resolve() / "other project"
+    for folder in (top / "own/.git", other):
+        folder.mkdir(parents=True)
+        (folder / "config").write_text("[core]\n")
+    (top / "own/.git/commondir").write_text("../../../other project\n")
+    found = nested.Nested(top, top / ".git").find([b"own"])
+    assert not [path for path in found.paths() if path.startswith(str(other))]
+    assert found.strays == {top / "own/.git/commondir"}
+
+
 async def test_what_is_found_while_no_turn_ran_is_no_one_elses(repo: Repository, workspace: Workspace) -> None:
     """One that the agent made after it was last looked at is not taken for the user's at the next turn."""
     await workspace.snapshot()
