@@ -134,7 +134,7 @@ class PlainDisplay(Display):
                 continue
             if not event.iteration:
                 self.say(event.at, "verify", f"{verdict.verifier} does not succeed yet {took}")
-                self.say(event.at, "", verdict.output.strip().partition("\n")[0], most=1)
+                self.say(event.at, "", verdict.output, most=4, last=2)
                 continue
             style = "yellow" if verdict.undecided else "red"
             self.say(event.at, "verify", f"{verdict.verifier} {verdict.word} {took}", style=style)

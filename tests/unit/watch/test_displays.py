@@ -159,13 +159,18 @@ class TestPlain:
 
     def test_a_check_that_fails_before_the_run_shows_why(self) -> None:
         out = io.StringIO()
-        output = "python: can't open file 'nope.py'\n[It ended with status 2.]"
+        output = "\n".join([
+            "Traceback:",
+            *["…"] * 9,
+            "OSError: can't open file 'nope.py'",
+            "[It ended with status 2.]",
+        ])
         verdict = Verdict(verifier="python nope.py", passed=False, output=output)
         stamp: dict[str, Any] = {"run_id": "r-1", "at": datetime.now(UTC), "iteration": 0}
         _shown(PlainDisplay(out), [VerificationFinished(**stamp, passed=False, verdicts=(verdict,))])
-        first, second = out.getvalue().splitlines()
-        assert "does not succeed yet" in first
-        assert second.endswith("  python: can't open file 'nope.py'")
+        said, *lines = out.getvalue().splitlines()
+        assert "does not succeed yet" in said
+        assert [line[10:].strip() for line in lines] == ["Traceback:", "… 9 more lines", *output.split("\n")[-2:]]
 
     def test_a_verifier_that_could_not_find_out_neither_succeeds_nor_fails(self) -> None:
         out = io.StringIO()
