@@ -5,7 +5,8 @@ percentages, fractions and counts of a text in any language, each compared with 
 that measure the work, and not, say, its tests' coverage or the page of a document.
 """
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Mapping
 from functools import cached_property, lru_cache
 from typing import NamedTuple
 
@@ -175,14 +176,15 @@ class Quantity(NamedTuple):
 
 
 _WRITTEN = "|".join(sorted((word for word in _VALUES if not word.isascii() or len(word) > 2), key=len, reverse=True))
-_OF = r"(?:out of|of|von|aus|der|de)"
-# From the sign or word between a count and its whole on, as patterns that begin with one character are found sooner.
-_WHOLE = pattern(
-    rf"(?:\s?/\s?|\s{_OF}\s(?:the |all |its |their |our |den |las |los |un total de |insgesamt ){{0,2}})"
-    rf"(\d{{1,5}}|{_WRITTEN})(?![a-zäöüñ]|\d|[.,]\d|\s?[/%])"
-)
-_COUNT = pattern(rf"(?<![a-z0-9.,/$€£#-])(?<!\d:)(?:\d{{1,5}}|(?<![äöüáéíóúñ]){_WRITTEN})\Z")
-_OF_THEM = pattern(r"\s(?:of them|davon|de (?:ellos|ellas)|of these|of those)\b")
+_ENDS = r"(?![a-zäöüñ]|\d|[.,]\d|\s?[/%])"
+_WHOLE = rf"(?:the |all |its |their |our |den |las |los |un total de |insgesamt ){{0,2}}(\d{{1,5}}|{_WRITTEN}){_ENDS}"
+# From the sign or word between a count and its whole on; `re` skips to the text with which such a pattern begins.
+_WHOLES = {
+    "/": pattern(rf"/(?<=[0-9 ]/)\s?(\d{{1,5}}){_ENDS}"),
+    **{f" {of} ": pattern(rf" {of} {_WHOLE}") for of in ("of", "von", "aus", "der", "de")},
+}
+_THEM = {f" {of}": pattern(rf" {of}\b") for of in ("of them", "of these", "of those", "davon", "de ellos", "de ellas")}
+_COUNT = pattern(rf"(?<![a-z0-9.,/$€£#-])(?<!\d:)(\d{{1,5}}|(?<![äöüáéíóúñ])(?:{_WRITTEN}))(?: out)?\s?\Z")
 _MOST_WRITTEN = 24  # characters before that sign in which the count stands
 _PERCENTAGE = pattern(
     r"[0-9](?<![a-z0-9.,$€£/-].)[0-9]{0,2}(?:[.,][0-9]{1,3})?\s?(?:[%％]|percent\b|per cent\b|prozent\b|por ciento\b)"
@@ -205,17 +207,13 @@ def read_quantities(text: str) -> Iterator[Quantity]:
 
     Dates, versions, times and paths are none. A part that is more than its whole is none either, as in "24/7".
     """
-    for match in _WHOLE.finditer(text):
-        before = _COUNT.search(text, max(0, match.start() - _MOST_WRITTEN), match.start())
-        if before is None:
-            continue
-        part, whole = number_of(before[0]), number_of(match[1])
+    for match, before in _counted(text, _WHOLES):
+        part, whole = number_of(before[1]), number_of(match[1])
         if part <= whole and not (whole in _YEARS and part <= 31):
             yield Quantity(before.start(), match.end(), part, whole)
-    for match in _OF_THEM.finditer(text):
-        if before := _COUNT.search(text, max(0, match.start() - _MOST_WRITTEN), match.start()):
-            part = number_of(before[0])
-            yield Quantity(before.start(), match.end(), part, part + 1)
+    for match, before in _counted(text, _THEM):
+        part = number_of(before[1])
+        yield Quantity(before.start(), match.end(), part, part + 1)
     if any(map(text.__contains__, _PERCENT_SIGNS)):
         for match in _PERCENTAGE.finditer(text):
             amount = float(match[0].rstrip("%％abcdefghijklmnopqrstuvwxyz \t\n").replace(",", "."))
@@ -223,6 +221,14 @@ def read_quantities(text: str) -> Iterator[Quantity]:
                 yield Quantity(*match.span(), amount, 100)
     if not text.isascii():
         yield from _chinese_quantities(text)
+
+
+def _counted(text: str, expressions: Mapping[str, re.Pattern[str]]) -> Iterator[tuple[re.Match[str], re.Match[str]]]:
+    """Yield the matches with a count right before them, and that count."""
+    for sign, expression in expressions.items():
+        for match in expression.finditer(text) if sign in text else ():
+            if before := _COUNT.search(text, max(0, match.start() - _MOST_WRITTEN), match.start()):
+                yield match, before
 
 
 def _chinese_quantities(text: str) -> Iterator[Quantity]:
