@@ -206,7 +206,7 @@ def test_what_the_iterations_changed_can_be_said(ralph: Callable[..., Any], work
 
 
 def test_people_see_the_ladder_the_work_and_that_it_is_done(ralph: Callable[..., Any], workspace: Path) -> None:
-    """covers: S0-90"""
+    # covers: S0-90
     (workspace / "reply.md").write_text("Modified 3 files. All 12 tests pass. The task is complete.")
     shown = ralph("analyze", "reply.md").out
     for line in ("level     excellent", "did       Modified 3 files, 12 tests passing", "✅ Completion detected"):
