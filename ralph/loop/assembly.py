@@ -21,7 +21,7 @@ from ralph.pipeline.evaluate import rule_arguments
 from ralph.plugins import BuildContext, Plugins
 from ralph.plugins.registry import is_foreign, open_store
 from ralph.settings import ExecutorSettings, Settings
-from ralph.store import MemoryStore, file_of
+from ralph.store import file_of
 from ralph.store.base import Store
 from ralph.system.sandbox import Confinement, values_of
 from ralph.system.secrets import Redactor, secret_values
@@ -288,7 +288,7 @@ def as_store(given: Store | Path | str | None, plugins: Plugins) -> Store:
     """Return a store: opened if it is given as a path or a URL; in memory without any. Raises `UsageError`."""
     if isinstance(given, Store):
         return given
-    return MemoryStore() if given is None else open_store(str(given), plugins)
+    return open_store("memory:" if given is None else str(given), plugins)
 
 
 def as_checks(

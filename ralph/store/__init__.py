@@ -12,10 +12,11 @@ from ralph._lazy import lazy_exports
 from ralph.errors import UsageError
 
 if TYPE_CHECKING:
-    from ralph.store.base import MemoryStore, Store
+    from ralph.store.base import Store
     from ralph.store.database import Database
     from ralph.store.postgres import PostgresDatabase
     from ralph.store.schema import Migration
+    from ralph.store.sql import MemoryStore
 
 __all__ = [
     "Database",
@@ -46,14 +47,10 @@ def open_store(url: str | None = None) -> "Store":
     Raises:
         UsageError: the URL names no store.
     """
-    if url == "memory:":
-        from ralph.store.base import MemoryStore
+    database = None if url == "memory:" else database_named(url)
+    from ralph.store.sql import MemoryStore, SqlStore
 
-        return MemoryStore()
-    database = database_named(url)
-    from ralph.store.sql import SqlStore
-
-    return SqlStore(database)
+    return SqlStore(database) if database else MemoryStore()
 
 
 def database_named(url: str | None = None) -> "Database":

@@ -253,8 +253,11 @@ class SqliteFile(Database):
         if irregular:
             raise self.unusable("it is not a file", _ELSEWHERE)
         self._make_private()
+        return self._connected()
+
+    def _connected(self) -> Connection:
         engine = create_engine(
-            URL.create("sqlite", database=self.place),
+            URL.create("sqlite", database=str(self.path)),
             poolclass=NullPool,
             connect_args={"timeout": BUSY_TIMEOUT, "isolation_level": None, "check_same_thread": False},
             hide_parameters=True,
@@ -334,3 +337,20 @@ class SqliteFile(Database):
     def compact(self, connection: Connection) -> None:
         connection.exec_driver_sql("VACUUM")
         connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)")
+
+
+@dataclass(frozen=True)
+class SqliteMemory(SqliteFile):
+    """A database that lasts as long as its connection."""
+
+    path: Path = Path(":memory:")
+
+    @property
+    def place(self) -> str:
+        return "memory:"
+
+    def reach(self) -> Connection:
+        return self._connected()
+
+    def identity(self) -> None:
+        """Return nothing: no other process can replace it."""

@@ -24,7 +24,7 @@ from ralph.errors import StoreError, StoreUnusableError
 from ralph.records.events import Event
 from ralph.records.record import IterationRecord, RunRecord, Trace
 from ralph.store.base import LEASE, Health, Store
-from ralph.store.database import Database
+from ralph.store.database import Database, SqliteMemory
 from ralph.store.tables import InDoubtError, Tables
 from ralph.types.requests import Request
 
@@ -266,6 +266,21 @@ class SqlStore(Store):
         tables, self._tables = self._tables, None
         if tables:
             tables.connection.close()
+
+
+class MemoryStore(SqlStore):
+    """A store that lasts as long as the object. Runs outlive the `async with`."""
+
+    def __init__(self) -> None:
+        super().__init__(SqliteMemory())
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None: ...
+
+    async def _do(self, call: Callable[[Tables, Unpack[_Args]], _T], *args: *_Args) -> _T:
+        return self._done(_Call(call, args))
 
 
 class _Thread:

@@ -31,6 +31,7 @@ from ralph.store import MemoryStore, open_store
 from ralph.store.base import LEASE
 from ralph.system.secrets import Redactor
 from ralph.testing import FakeClock, ScriptedExecutor, SeenEvents
+from ralph.types import evolve
 from ralph.types.output import Failed, Message, Output
 from ralph.types.requests import Request
 from ralph.workspace import open_workspace
@@ -163,9 +164,13 @@ class TestAfterACrash:
         store, executor = MemoryStore(), ScriptedExecutor([DONE])
         async with Runner(executor=ScriptedExecutor([DONE]), store=store) as runner:
             run = await runner.run("task")
-        kept = store._kept[run.id]
-        kept.run = kept.run.model_copy(update={"state": "running", "stop_reason": None})
-        assert isinstance(kept.events.popitem()[1], RunFinished)
+        *events, last = [event async for event in store.events(run.id)]
+        assert isinstance(last, RunFinished)
+        iterations = [each async for each in store.iterations(run.id)]
+        await store.remove(run.id)
+        await store.create(evolve(run, state="running", stop_reason=None), events)
+        for iteration in iterations:
+            await store.append(run.id, [], iteration=iteration)
         async with Runner(executor=executor, store=store) as runner:
             record = await runner.resume(run.id)
         assert (record.stop_reason, record.iterations) == ("completed", 1)
@@ -271,7 +276,7 @@ class TestAfterItsEnd:
         store = MemoryStore()
         async with Runner(executor=ScriptedExecutor(["I need a person's help."] * 3), store=store) as runner:
             run = await runner.run("task")
-        record = store._kept[run.id].run
+        record = await only(store)
         assert record.stop_reason == "blocked"
         stamp: dict[str, Any] = {"run_id": run.id, "at": datetime.now(UTC), "iteration": 3}
         seq = await store.last_seq(run.id) + 1

@@ -19,6 +19,7 @@ from ralph.prompt import Prompt
 from ralph.records.events import Event
 from ralph.store import MemoryStore
 from ralph.testing import FakeClock, ScriptedExecutor, SeenEvents, writes
+from ralph.types import evolve
 from ralph.types.output import Failed, Interrupted, Output, ToolCall, Usage
 from ralph.workspace.base import Workspace
 
@@ -121,8 +122,10 @@ async def test_a_time_that_no_clock_tells_is_in_no_resumes_way(at: str) -> None:
     store, limits = MemoryStore(), Limits(max_iterations=1, calls_per_hour=9)
     async with Runner(executor=ScriptedExecutor([WORKING]), store=store, limits=limits) as runner:
         run = await runner.run("task")
-    kept = store._kept[run.id].iterations
-    kept[1] = kept[1].model_copy(update={"finished_at": datetime.fromisoformat(at)})
+    [kept] = [each async for each in store.iterations(run.id)]
+    await store.remove(run.id)
+    await store.create(run)
+    await store.append(run.id, [], iteration=evolve(kept, finished_at=datetime.fromisoformat(at)))
     async with Runner(executor=ScriptedExecutor([DONE]), store=store) as runner:
         assert (await runner.resume(run.id)).stop_reason == "completed"
 

@@ -89,7 +89,9 @@ def test_a_file_may_be_called_almost_anything(tmp_path, monkeypatch, name):
 
 
 def test_nothing_heavy_is_loaded_before_it_is_needed():
-    code = "import sys, ralph.store as s; s.open_store('memory:'); sys.exit('sqlalchemy' in sys.modules)"
+    code = (
+        "import sys, ralph.loop.runner, ralph.store as s; s.file_of('memory:'); sys.exit('sqlalchemy' in sys.modules)"
+    )
     assert subprocess.run([sys.executable, "-c", code], cwd=Path(__file__).parent, check=False).returncode == 0
 
 
