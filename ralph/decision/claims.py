@@ -19,7 +19,8 @@ called done. Words never outweigh open boxes, nor another place in the reply tha
 continues.
 
 A reply contradicts an `EXIT_SIGNAL: true` by `STATUS: IN_PROGRESS`, by tests that fail, by a recommendation that names
-further work, and by words that say what is left. Anything that it calls optional does not count.
+further work, and by words that say what is left. Anything that it calls optional does not count. A number below its
+whole is a doubt that a repeated claim settles, for the number may measure something else.
 
 A further analyzer may block a claim: nothing confirms it as long as that analyzer says so. One that supports a claim
 made by words is the second witness that such a claim needs. None can make a claim.
@@ -31,7 +32,8 @@ from typing import NamedTuple, Protocol
 
 from pydantic import BaseModel, JsonValue
 
-from ralph.analysis.detectors.objections import read_quantities
+from ralph.analysis import analyze_text
+from ralph.analysis.detectors.progress import ONLY_A_SHARE
 from ralph.analysis.result import AGAINST, VERY_HIGH, Analysis, Evidence
 from ralph.errors import UnknownNameError
 from ralph.status import StatusMalformed, StatusReport
@@ -96,8 +98,13 @@ _LEFT = re.compile(
     re.IGNORECASE,
 )
 _OF_NEXT = frozenset({"RECOMMENDATION", "NEXT_STEP", "NEXT_STEPS"})
-_OF_PROGRESS = re.compile(r"PROGRESS|COMPLET|DONE|TASK|STOR|ITEM|PHASE|STEP|TEST|REASON|RECOMMEND|NEXT|SUMMARY")
-"""Names of fields whose numbers measure the work."""
+_PROSE = frozenset({"RECOMMENDATION", "NEXT", "REASON", "SUMMARY"})
+_OF_PROGRESS = frozenset({
+    *("PROGRESS", "COMPLETE", "COMPLETED", "COMPLETION", "DONE", "TASK", "TASKS", "STORY", "STORIES"),
+    *("ITEM", "ITEMS", "PHASE", "PHASES", "STEP", "STEPS", "TEST", "TESTS"),
+})
+_OF_REST = frozenset({"REMAINING", "LEFT", "OPEN", "PENDING", "FAILED", "FAILING", "SKIPPED"})
+"""Words in the names of fields: of sentences, of numbers that measure the work, and of numbers of something else."""
 _OPTIONAL = re.compile(
     r"\b(?:optional(?:ly)?|future|later|nice.to.have|out of scope|not required|follow.ups?)\b|可选|可選|选做|選做",
     re.IGNORECASE,
@@ -325,11 +332,11 @@ def _explicit(case: Case) -> Claim | None:
     """Return the claim of an `EXIT_SIGNAL: true`; none if the same block says BLOCKED, which only wants to stop."""
     if _status_word(case) == "BLOCKED":
         return None
-    against = tuple(contradictions(case.output.text, case.analysis))
+    against = dict(_contradictions(case.output.text, case.analysis))
     return Claim(
         reason="EXIT_SIGNAL: true",
         doubts=(*_doubts(case), *against),
-        confirms=not (against and case.moved),
+        confirms=all(against.values()) or not case.moved,
         evidence=_said(case, "exit_signal"),
     )
 
@@ -404,30 +411,46 @@ def open_boxes(items: Sequence[str]) -> str:
 
 def contradictions(text: str, analysis: Analysis) -> Iterator[str]:
     """Yield a sentence for each statement of the reply against being finished."""
+    for sentence, _ in _contradictions(text, analysis):
+        yield sentence
+
+
+def _contradictions(text: str, analysis: Analysis) -> Iterator[tuple[str, bool]]:
+    """Yield the sentences, each with whether it is only a number, which a repeated claim settles."""
     status = analysis.status
     if isinstance(status, StatusReport):
         yield from _in_block(status.status, {**status.fields, "REASON": status.reason})
-    if rest := next(_in_words(text, analysis), ""):
-        yield f"the reply says what is left: {rest}"
+    if found := tuple(_in_words(text, analysis)):
+        share = any(piece.why == ONLY_A_SHARE for _, piece in found)
+        counted = share and all(piece.why == ONLY_A_SHARE or piece.signal == "part_claim" for _, piece in found)
+        yield f"the reply says what is left: {found[0][0]}", counted
 
 
-def _in_block(word: str, fields: Mapping[str, JsonValue]) -> Iterator[str]:
+def _in_block(word: str, fields: Mapping[str, JsonValue]) -> Iterator[tuple[str, bool]]:
     if word.strip().upper().replace(" ", "_") == "IN_PROGRESS":
-        yield "the status block says IN_PROGRESS"
+        yield "the status block says IN_PROGRESS", False
     if str(fields.get("TESTS_STATUS", "")).strip().upper().startswith("FAIL"):
-        yield "the status block says that tests fail"
+        yield "the status block says that tests fail", False
     for name, value in fields.items():
         said = " ".join(str(value)[:_READ].split())
         named = name in _OF_NEXT
-        left = named and _LEFT.search(_NONE_LEFT.sub("", said))
-        partial = _OF_PROGRESS.search(name) and any(share.is_partial for share in read_quantities(said.lower()))
-        if (left or partial) and not _OPTIONAL.search(said):
-            yield f"the status block says what is left: {said if named else f'{name}: {said}'}"
+        left = bool(named and _LEFT.search(_NONE_LEFT.sub("", said)))
+        if (left or _is_share(name, said)) and not _OPTIONAL.search(said):
+            yield f"the status block says what is left: {said if named else f'{name}: {said}'}", not left
 
 
-def _in_words(text: str, analysis: Analysis) -> Iterator[str]:
+def _is_share(name: str, said: str) -> bool:
+    """Return whether a field says that a share of the work is done, as the analyzer reads it in a reply."""
+    words = {*name.split("_")}
+    if words & _OF_REST or not words & (_PROSE | _OF_PROGRESS):
+        return False
+    read = analyze_text(said if words & _PROSE else f"Progress: {said}")
+    return any(piece.why == ONLY_A_SHARE for piece in read.evidence)
+
+
+def _in_words(text: str, analysis: Analysis) -> Iterator[tuple[str, Evidence]]:
     for piece in analysis.evidence:
         if piece.weight <= AGAINST and piece.signal not in _BLOCK:
             said = " ".join(text[piece.start : piece.end + _BEHIND].split()) or piece.text
             if not _OPTIONAL.search(said):
-                yield said
+                yield said, piece

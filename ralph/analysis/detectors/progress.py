@@ -86,10 +86,15 @@ _LEFT = tuple(
 )
 
 
+ONLY_A_SHARE = "Only a share of the work is done."
+
+
 def detect_shares(reply: Reply) -> Iterable[Signal]:
     """Find the first share of the work after the last announcement."""
     if span := next(_shares(reply), None):
-        yield Signal("unfinished", "", *span, AGAINST, "Only a share of the work is done.", "progress")
+        yield Signal("unfinished", "", *span, AGAINST, ONLY_A_SHARE, "progress")
+    elif span := next(_to_come(reply), None):
+        yield Signal("unfinished", "", *span, AGAINST, "Things are still to come.", "progress")
 
 
 def _shares(reply: Reply) -> Iterator[Span]:
@@ -104,7 +109,6 @@ def _shares(reply: Reply) -> Iterator[Span]:
         if not (completed or _NEW.match(prose, share.end) or prose[share.start : share.end] in task):
             yield share.start, share.end
     yield from _shares_of_task(reply)
-    yield from _to_come(reply)
 
 
 def _to_come(reply: Reply) -> Iterator[Span]:

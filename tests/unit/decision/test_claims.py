@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from ralph.analysis import analyze_text
 from ralph.analysis.result import Analysis, CompletionSignal, Evidence
 from ralph.decision.claims import STRATEGIES, Case, claimed, strategy_named
 from ralph.errors import UnknownNameError
@@ -33,6 +34,7 @@ WHOLE_TASK = Evidence(signal="completion_claim", text="The task is done", weight
 CRITERIA = Evidence(signal="completion_claim", text="all acceptance criteria are met", weight=100)
 LEFT = Evidence(signal="open_end", text="one test is still missing", weight=-50)
 AT_HAND = Evidence(signal="open_end", text="Left", end=4, weight=-50)
+SHARE = analyze_text("8 of 15 stories are complete.").evidence
 TOLD = Evidence(signal="obstacle", text="needs a permission", weight=-20)
 
 
@@ -171,6 +173,11 @@ def test_what_makes_auto_doubt_a_claim(subtests: pytest.Subtests) -> None:
         (case(signal=True, status="IN_PROGRESS", progressed=False), True),
         (case(signal=True, status="IN_PROGRESS", progressed=True), False),
         (case(signal=True, status="IN_PROGRESS", reports_change=True), False),
+        (case(signal=True, fields={"PROGRESS": "60%"}, progressed=True), True),
+        (case(signal=True, fields={"TASKS": "3/8"}, status="IN_PROGRESS", progressed=True), False),
+        (case(signal=True, progressed=True, evidence=(LEFT,)), False),
+        (case(signal=True, progressed=True, evidence=SHARE), True),
+        (case(signal=True, progressed=True, evidence=(*SHARE, LEFT)), False),
         (case(completion=SURE, progressed=False), True),
         (case(completion=SURE, progressed=True), False),
         (case(completion=SURE, progressed=True, evidence=(WHOLE_TASK,)), True),

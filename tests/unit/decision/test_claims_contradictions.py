@@ -11,7 +11,10 @@ from ralph.status import StatusReport
 
 
 def of_block(status: str = "COMPLETE", **fields: Any) -> list[str]:
-    return list(contradictions("", Analysis(status=StatusReport(exit_signal=True, status=status, fields=fields))))
+    reason = fields.pop("REASON", "")
+    return list(
+        contradictions("", Analysis(status=StatusReport(exit_signal=True, status=status, fields=fields, reason=reason)))
+    )
 
 
 BLOCKS: list[tuple[dict[str, Any], str]] = [
@@ -25,6 +28,18 @@ BLOCKS: list[tuple[dict[str, Any], str]] = [
     ({"PROGRESS": "100%", "COVERAGE": "60%"}, ""),
     ({"TASKS_COMPLETED": "3/8"}, "the status block says what is left: TASKS_COMPLETED: 3/8"),
     ({"TASKS_COMPLETED": "8/8"}, ""),
+    ({"PROGRESS": "half"}, "the status block says what is left: PROGRESS: half"),
+    ({"STORIES": "two thirds"}, "the status block says what is left: STORIES: two thirds"),
+    ({"SUMMARY": "Half of the pages are converted"}, "the status block says what is left: SUMMARY: Half"),
+    ({"REASON": "Everything is implemented; test coverage is 85%."}, ""),
+    ({"SUMMARY": "Done. The bundle shrank: its size is reduced by 50%."}, ""),
+    ({"SUMMARY": "20% discount implemented"}, ""),
+    ({"SUMMARY": "All done, HTTP 1/2 are supported"}, ""),
+    ({"TASKS_REMAINING": "0/15"}, ""),
+    ({"TASKS_LEFT": "0 of 15"}, ""),
+    ({"LATEST_VERSION": "1/2", "STORE": "1/2"}, ""),
+    ({"PROGRESS": "100% (coverage 85%)"}, ""),
+    ({"TASKS": "8/8, 2 of them reviewed"}, ""),
     ({"SUMMARY": "完成了 15 个故事中的 8 个"}, "the status block says what is left: SUMMARY: 完成了"),
     ({"RECOMMENDATION": "Only the docs remain."}, "the status block says what is left: Only the docs remain."),
     ({"RECOMMENDATION": "Continue with the printer"}, "the status block says what is left: Continue with"),
