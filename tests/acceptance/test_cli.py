@@ -305,7 +305,7 @@ def test_where_the_real_cli_is_a_run_can_work(ralph: Callable[..., Any], workspa
 def _on_a_full_disk(environment: Mapping[str, str], *words: str) -> tuple[int, str]:
     """Runs the program where its output finds no room; returns its exit code and the one line on standard error."""
     with Path("/dev/full").open("w") as full:
-        command = (*RALPH, *words)
+        command = ("env", "-u", "PYTHONUNBUFFERED", *RALPH, *words)
         ended = subprocess.run(command, env=environment, stdin=subprocess.DEVNULL, stdout=full, stderr=-1, check=False)
     assert ended.stderr.startswith(b"ralph: There is no room for the output: No space left on device. Free some space")
     assert ended.stderr.count(b"\n") == 1
@@ -316,7 +316,7 @@ always_full = pytest.mark.skipif(not Path("/dev/full").exists(), reason="there i
 
 
 @always_full
-@pytest.mark.parametrize("words", [("runs",), pytest.param(("analyze", "--json"), marks=LONG), ("--help",)])
+@pytest.mark.parametrize("words", [("runs", "--json"), pytest.param(("analyze", "--json"), marks=LONG), ("--help",)])
 def test_a_full_disk_is_no_fault_of_ralphs(environment: Mapping[str, str], words: tuple[str, ...]) -> None:
     assert _on_a_full_disk(environment, *words)[0] == 1
 
