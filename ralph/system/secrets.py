@@ -98,7 +98,7 @@ _NAMING = pattern(r"""[\w.-]{2,60}[ \t\w.-]{0,20}[\s'"]{0,3}(?:[=>:|?,]{1,4}[`'"
 _NO_SECRET_NAME = pattern(
     r"(?i).*(?:file|path|dir|folder|name|type|kind|count|limits?|length|size|max|min|age|ttl|url|uri|id|ids|format|hash"
     r"|policy|field|label|prompt|message|prefix|error|endpoint|source|usage|used|index|version|hint|tokens|budget|rate"
-    r"|per_\w+|window)"
+    r"|per_\w+|window|through)"
 )
 _PLACEHOLDER = pattern(
     r"(?i)[$<%*{\[(].*|x+|\.{3}.*|…+|(?:your|my|the|some|new|old|a|an|example|test|dummy|fake)[-_ ].*"
@@ -106,18 +106,23 @@ _PLACEHOLDER = pattern(
     r"|[\w/.-]*(?:forgot(?:ten)?|reset|change|update|confirm|recover|lost)[-_/.]?password(?:[-_/.][a-z_/.-]*)?"
     r"|(?:string|password|passwd|secret|token|none|null|true|false|undefined|required|optional|redacted|hidden|masked"
     r"|bearer|basic|\w*pass|object|number|integer|boolean|default|unknown|invalid|missing|changed|expired|enabled"
-    r"|disabled|str|int|bool|nil|yes|off|any)s?[.!?]?"
+    r"|disabled|str|int|bool|nil|yes|off|any|min|max|dev|test|demo|local|prod|staging|stdin|prompt|pwd)s?[.!?]?"
 )
 _WORDS = pattern(r"[A-Za-z]*[0-9]{0,4}(?:[-_.:/][A-Za-z]*[0-9]{0,4})*")
 _MEMBER = pattern(rf"(?=(?:[^.]*\.)*[A-Za-z_]+(?:\.|\Z)){_WORDS.pattern}")
 """Names, versions and paths: words with a number behind. The member of an object has a name without one."""
 _LETTER, _MIXED = pattern(r"[A-Za-z]"), pattern(r"(?=.*[A-Za-z]).*[0-9]")
 _STRONG = pattern(r"(?i)[_\"'-]?(?:store|key)?pass|pwd|secret")
-_MENTION = pattern(r"(?i)\b(?:the|an?|this|your|no|via|die|das|der|option|flag|or|and|und) -[\w-]{0,30}\Z")
+_MENTION = pattern(
+    r"(?i)(?:\b(?:the|an?|this|your|no|via|die|das|der|option|flag|or|and|und) -[\w-]{0,30}|-no-[\w-]{0,30})\Z"
+)
+_ENDS_SECRET = pattern(
+    r"(?i).*(?:passw(?:or)?d|passphrase|pass(?:in|out)?|pwd|secret|token|key|auth|authorization|pat|credential)s?[0-9]*"
+)
 _MENTIONED = pattern(
     r"(?i)(?:options?|flags?|arguments?|parameters?|switch|is|was|are|be|to|and|or|if|when|with|without|for|from|into|in|on"
     r"|of|as|at|by|but|can|may|must|should|will|not|the|an?|that|this|it|instead|only|too|also|again|first|then|values?"
-    r"|works?|takes?|needs?|has|does|before|after|because|here|oder|und|ist|wird|nicht)[.,:;!?)]*|(?-i:[A-Z_]+)"
+    r"|[a-z]{3,20}ly|works?|takes?|needs?|has|does|before|after|because|here|oder|und|ist|wird|nicht)[.,:;!?)]*|(?-i:[A-Z_]+)"
 )
 """The text around a flag that is only mentioned: before its name, and the word behind it."""
 _TAILS = {
@@ -434,7 +439,8 @@ def _looks_secret(match: re.Match[str], value: str, opened: str) -> bool:
         if opened:
             return by_name or ((alone or is_data) and _is_random(value, 6 if strong else 12))
         is_word = _MENTION.search(before) or _MENTIONED.fullmatch(value) if strong else not _is_random(value, 12)
-        return is_data and not is_word and value[0] not in "/~."
+        is_flag = is_data and _ENDS_SECRET.fullmatch(name) is not None and value[0] not in "/~.-"
+        return is_flag and not is_word
     if len(value) < _SHORTEST:  # masked only where a value must stand
         names_it = is_data or (in_capitals and not is_pwd)
         return strong and (opened not in {"", "\n"} or (between == "=" and names_it)) and bool(_LETTER.search(value))

@@ -1,9 +1,9 @@
 """How many shapes of secrets are masked, how much of ordinary text is masked by mistake, and what masking costs.
 
 Prints one JSON object: `shapes` and `masked` (how many shapes there are, and of how many each of several examples is
-masked in each context), `missed` (their names), `false_alarms` (masked places in 1 MB of ordinary text: the sources of
-Python's standard library), `found_where` (some of them), `ms_1mb` (masking that text), `slope` (the time for each
-character of 4 MB ÷ of 1 MB), and `hostile_ratio` (the slowest hostile text, for 1 MB ÷ that text).
+masked in each context), `missed` (their names), `false_alarms` (masked lines in ordinary text: 1 MB of the sources of
+Python's standard library, and `ORDINARY`), `found_where` (some of them), `ms_1mb` (masking the former), `slope` (the
+time for each character of 4 MB ÷ of 1 MB), and `hostile_ratio` (the slowest hostile text, for 1 MB ÷ that text).
 
 The shapes are templates that are filled at random: `{hex:32}` with hexadecimal digits, `{alnum:20}` with letters and
 digits, `{upper:16}` with capitals and digits, `{word:40}` with letters, digits, `_` and `-`, `{num:10}` with digits,
@@ -241,6 +241,19 @@ secret with a dot: client_secret={letters:3}{num:1}.{letters:5}{num:1}
 json with quotes: {"password": "ab\\"{alnum:12}\\"cd"}
 """
 CONTEXTS = ("{}", "The value is {}", "`{}`", "export X={}\n", '{{"value": "{}"}}', "see {}, then go")
+ORDINARY = """
+systemctl --no-ask-password --no-pager --legend=no list-units
+systemctl --no-ask-password restart nginx
+cryptenroll --password --recovery-key --wipe-slot=all
+Pass --password interactively.
+qemu --pass-through x86 --machine q35
+build --pass-through=x86_64
+go run ./cmd -pass test
+pwd=`pwd`
+{"password": "min"}
+const secret = 'dev';
+SECRET=dev
+"""
 HOSTILE = (
     "ghp_",
     "token=",
@@ -326,7 +339,8 @@ def main() -> None:
         if not all(is_masked(name, template, context, redactor) for context in contexts)
     ]
     text = ordinary(1_000_000)
-    lines = zip(text.splitlines(), redactor(text).splitlines(), strict=False)
+    clean = text + ORDINARY
+    lines = zip(clean.splitlines(), redactor(clean).splitlines(), strict=False)
     alarms = [(before.strip()[:80], after.strip()[:80]) for before, after in lines if before != after]
     plain, long = seconds(text, redactor), seconds(ordinary(4_000_000), redactor)
     hostile = {unit: 5 * seconds(unit * (200_000 // len(unit)), redactor) for unit in HOSTILE}

@@ -106,6 +106,21 @@ ASSIGNED = {
     "an apostrophe": ('password: "{}"', "it'scorrecthorse"),
 }
 """Shapes of values with a name or an address: the text around the value, and the value."""
+ORDINARY = (
+    "systemctl --no-ask-password --no-pager --legend=no list-units",
+    "systemctl --no-ask-password restart nginx",
+    "cryptenroll --password --recovery-key --wipe-slot=all",
+    "Pass --password interactively.",
+    "qemu --pass-through x86 --machine q35",
+    "build --pass-through=x86_64",
+    "go run ./cmd -pass test",
+    "pwd=`pwd`",
+    '{"password": "min"}',
+    "const secret = 'dev';",
+    "SECRET=dev",
+    "MYSQL_PASSWORD=test",
+    "deploy --password stdin < file",
+)
 KEY = (
     "-----BEGIN RSA "
     "PRIVATE KEY-----\nProc-Type: 4,ENCRYPTED\n" + "\n".join([FILLER * 2] * 12) + "\n-----END RSA " + "PRIVATE KEY-----"
@@ -124,6 +139,12 @@ def test_an_assigned_secret_is_masked_and_nothing_else(subtests: pytest.Subtests
     for name, (text, value) in ASSIGNED.items():
         with subtests.test(name=name):
             assert Redactor()(text.format(value)) == text.format(MASK)
+
+
+def test_ordinary_lines_are_not_masked(subtests: pytest.Subtests) -> None:
+    for line in ORDINARY:
+        with subtests.test(line=line):
+            assert Redactor()(line) == line
 
 
 @pytest.mark.parametrize("prefix", ["ghp_", "gho_", "ghu_", "ghs_", "ghr_", "AKIA", "ASIA", "xapp-", "sk-or-"])
