@@ -347,8 +347,11 @@ class PlainWorkspace(Workspace):
         while folders:
             check_cancelled()
             folder = folders.popleft()
+            prefix = folder + b"/" if folder else b""
             try:
-                entries = self._entries(folder, left)
+                with os.scandir(os.path.join(os.fsencode(self.path), folder)) as found:  # noqa: PTH118  bytes are no Path
+                    listed = islice(found, left)
+                    entries = sorted((prefix + entry.name, entry.is_dir(follow_symlinks=False)) for entry in listed)
             except OSError:
                 if not folder:
                     raise
@@ -361,12 +364,6 @@ class PlainWorkspace(Workspace):
             if left <= 0 or len(paths) > FILES:
                 return paths[:FILES], False
         return paths, True
-
-    def _entries(self, folder: bytes, limit: int) -> list[tuple[bytes, bool]]:
-        """Return a folder's entries in order, as paths from the top, and whether each is a folder."""
-        prefix = folder + b"/" if folder else b""
-        with os.scandir(os.path.join(os.fsencode(self.path), folder)) as found:  # noqa: PTH118  bytes are no Path
-            return sorted((prefix + entry.name, entry.is_dir(follow_symlinks=False)) for entry in islice(found, limit))
 
 
 def _place(path: str) -> tuple[int, list[str]]:

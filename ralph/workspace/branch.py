@@ -276,7 +276,6 @@ class Branch:
             shutil.rmtree(self._scratch, ignore_errors=True)
 
     async def _fill(self, git: Git, head: str | None, listed: bytes) -> None:
-        """Make an index of a commit with some files as they are now."""
         await git("read-tree", head or "--empty")
         await git(*_UPDATE, stdin=listed)
 
@@ -293,8 +292,7 @@ class Branch:
     ) -> None:
         """Move the branch, and the user's index by a call of git that is made on a copy of it; `held`, under its lock.
 
-        Raises:
-            GitError: git fails, or another git holds a lock for seconds.
+        Raises `GitError` also if another git holds a lock for seconds.
         """
         who = await git.line("var", "GIT_COMMITTER_IDENT", none=ANY) or f"Ralph <> {int(time.time())} +0000"
         log = f"{old or '0' * len(new)} {new} {who}\t{why}\n".encode("utf-8", "surrogateescape")

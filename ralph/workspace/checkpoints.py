@@ -343,7 +343,6 @@ class Checkpoints:
                 await self._index.forget([ref for ref in own if ref not in theirs], free=free)
 
     async def _forget_theirs(self, prefix: str) -> list[str]:
-        """Delete a run's refs in the user's repository."""
         repository = self._index.repository
         if repository is None:
             return []
@@ -411,7 +410,6 @@ class Checkpoints:
                 return []
 
     async def _keep(self, tree: Tree, ref: str, head: str | None) -> str:
-        """Commit the tree to a private ref."""
         left_out = map(os.fsdecode, tree.left_out)
         notes = _notes(_HEAD, [head] if head else []) + _notes(_NOTE, left_out)
         message = f"{ref}\n\n{notes}{_notes(_OWN_FILES, self._index.own_files)}"

@@ -298,7 +298,6 @@ class FileIndex:
             self.removed.append(str(pipe))
 
     def _point(self, commit: str | None) -> None:
-        """Set the commit that the files are compared with."""
         if not self._pointed or self._head != commit:
             self._pointed = False
             (self.folder / "HEAD").write_text(f"{commit}\n" if commit else _NO_COMMIT)
@@ -440,10 +439,7 @@ class FileIndex:
                 _take_packs(self.repository.common / "objects" / "pack", self.folder / "objects" / "pack")
 
     def _make_ready_to_write(self) -> None:
-        """Remove the lock of a killed git, and update the list of ignored paths.
-
-        Besides .gitignore, those are in the repository's own list, or the usual noise.
-        """
+        """Remove the lock of a killed git, and update the list of ignored paths: the repository's own, or the noise."""
         if self._excluded is None:  # a process that only reads must leave the lock of a writer alone
             for index in ("index", "seen.index"):
                 (self.folder / f"{index}.lock").unlink(missing_ok=True)
@@ -470,7 +466,6 @@ class FileIndex:
 
 
 def _literally(path: bytes) -> bytes:
-    """Escape a path for a list of ignored paths."""
     return re.sub(rb"[\\*?\[ ]", rb"\\\g<0>", path)
 
 

@@ -226,15 +226,13 @@ class GitWorkspace(PlainWorkspace):
             return await super().changes(before, after)
         between, problem = await self._between(before.head, after.head)
         commits, uncounted = await self._count(before.head, after.head)
-        paths = before.files.keys() | after.files.keys() | between.keys()
-        changed = [path for path in paths if not _unchanged(path, before, after, between)]
+        clean = dict.fromkeys(before.files.keys() | after.files.keys(), (_CLEAN, _CLEAN))
+        states = (clean | between).items()  # a path that differs from neither commit is compared by them
+        changed = [path for path, (old, new) in states if before.files.get(path, old) != after.files.get(path, new)]
         return summarize(after, changed, commits=commits, problem=problem or uncounted)
 
     def _since_index(self, before: Snapshot, after: Snapshot) -> list[str] | None:
-        """Return the paths that changed between two snapshots, if the index was made at one and compared at the other.
-
-        This needs no commit, so that it holds whatever the agent did to the repository.
-        """
+        """Return the changed paths if the index was made at one snapshot and compared at the other; needs no commit."""
         if self._indexed is None or self._seen is None:
             return None
         if self._indexed.snapshot is not before or self._seen.snapshot is not after:
@@ -440,9 +438,3 @@ def _existing(top: Path, paths: Iterable[bytes]) -> list[bytes]:
 
 def _is_repository(folder: Path) -> bool:
     return not folder.is_symlink() and os.path.lexists(folder / ".git")
-
-
-def _unchanged(path: str, before: Snapshot, after: Snapshot, between: _Between) -> bool:
-    """Return whether a path has its old content. A path that differs from neither commit is compared by them."""
-    old, new = between.get(path, (_CLEAN, _CLEAN))
-    return before.files.get(path, old) == after.files.get(path, new)

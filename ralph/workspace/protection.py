@@ -189,7 +189,6 @@ class Protection:
         return bool(self._changed(run_id) or (self.inner and self.inner.beyond))
 
     def _changed(self, run_id: str) -> dict[str, _Kept | None]:
-        """Return the present states that differ from the recorded ones."""
         self._kept = self._kept or self._remembered(run_id)
         now = self._look() if self._kept else {}
         found = {path: (self._kept.get(path), now.get(path)) for path in {*self._kept, *now}}

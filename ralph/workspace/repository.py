@@ -372,11 +372,7 @@ def _folders(dot_git: Path) -> tuple[Path, Path]:
 
 
 def _settings(top: Path, git_dir: Path, common: Path) -> dict[str, str]:
-    """Return the settings of a repository that Ralph regards, with those of the worktree.
-
-    Raises:
-        GitError: git cannot read them, or they say that the files are elsewhere.
-    """
+    """Return the settings that Ralph regards. Raises `GitError`, also if they say that the files are elsewhere."""
     settings = kept(listed(read_settings(common / "config")))
     if is_on(settings, "extensions.worktreeconfig"):
         settings |= kept(listed(read_settings(git_dir / "config.worktree")), OF_WORKTREE)

@@ -134,7 +134,7 @@ class UsersWork:
         for place in self._git:  # held open, so that no other folder gets its number
             with suppress(OSError, AttributeError):
                 weakref.finalize(self, os.close, os.open(place, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW))
-        self._there = self._look()
+        self._there = tuple(map(_identity, self._git))
         self._run = ""
         self.head: str | None = None
         self._history = history
@@ -182,7 +182,7 @@ class UsersWork:
 
         It is `.git` if that was removed, or something else has taken its place; else the refs that are lost.
         """
-        before, self._there = self._there, self._look()
+        before, self._there = self._there, tuple(map(_identity, self._git))
         if before != self._there:
             self._history.refs = {}
             return [".git"]
@@ -208,9 +208,6 @@ class UsersWork:
     def _in(self, snapshot: Snapshot, path: str) -> bool:
         """Return whether a file is there with uncommitted work; if its commit is unknown, whether it is not gone."""
         return snapshot.files.get(path, "" if snapshot.seen_by == "git" else "unchanged") not in {"", ABSENT}
-
-    def _look(self) -> tuple[tuple[int, int, int] | None, ...]:
-        return tuple(map(_identity, self._git))
 
 
 def _mark(path: str) -> list[int]:

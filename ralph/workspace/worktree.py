@@ -162,10 +162,7 @@ class Worktree:
         return f"{said} The worktree and {self.branch} (was {was}) are removed."
 
     async def _clear(self, *, force: bool) -> str:
-        """Remove the worktree and the branch; without `force`, only if no work in it would be lost.
-
-        Returns the short name of the branch's commit, by which it can be had back.
-        """
+        """Remove worktree and branch, without `force` only if no work is lost; return the short name of its commit."""
         git, git_dir = self.repository.git, self._inside().git_dir
         if (git_dir / "locked").exists():
             raise GitError("it is locked")
@@ -181,23 +178,24 @@ class Worktree:
 
     async def _elsewhere(self) -> str:
         """Return a sentence if another branch is checked out in the worktree; else the empty string."""
-        found = find_repository(self.top, state_dir=self.repository.state_dir, confined=self.confined)
-        if found is None:
+        if (inside := self._found()) is None:
             return ""
-        now = await found[0].git.line("symbolic-ref", "--quiet", "--short", "HEAD", none=ANY)
-        return (
-            "" if now == self.branch else f"{self.top} is on {now or 'no branch'} and not on {self.branch}: it stays."
-        )
+        now = await inside.git.line("symbolic-ref", "--quiet", "--short", "HEAD", none=ANY)
+        said = f"{self.top} is on {now or 'no branch'} and not on {self.branch}: it stays."
+        return "" if now == self.branch else said
 
     async def _uncommitted(self) -> list[str]:
-        """Return git's list of uncommitted changes."""
         return await self._inside().users_git(*_STATUS, "--untracked-files=all")
 
     def _inside(self) -> Repository:
         """Return the repository as it is seen from the worktree. Raises `GitError`."""
-        if (found := find_repository(self.top, state_dir=self.repository.state_dir, confined=self.confined)) is None:
+        if (found := self._found()) is None:
             raise GitError("it is no longer a worktree")
-        return found[0]
+        return found
+
+    def _found(self) -> Repository | None:
+        found = find_repository(self.top, state_dir=self.repository.state_dir, confined=self.confined)
+        return found[0] if found else None
 
 
 async def make_worktree(

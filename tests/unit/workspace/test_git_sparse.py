@@ -58,7 +58,7 @@ async def test_a_commit_keeps_what_is_not_there(sparse: Repository, tmp_path: Pa
 
 async def test_a_worktree_of_ralphs_is_as_sparse(sparse: Repository, tmp_path: Path) -> None:
     made = await make_worktree(sparse.path, "run-1", state_dir=tmp_path / "state")
-    assert made.missing == ()
+    assert made.missing == {}
     top = Repository(made.top)
     assert (top.git("status", "--porcelain"), files(made.top)) == ("", [".git", "a.txt", "src/b.txt"])
     assert top.git("sparse-checkout", "list") == sparse.git("sparse-checkout", "list")
