@@ -100,7 +100,11 @@ def _from_workspace(found: SettingsFound, workspace: Path) -> SettingsFound:
 
 def with_flags(sources: Sequence[Source], flags: Mapping[str, object]) -> SettingsFound:
     """Return the settings of sources, weakest first, and of the command line, as in `read_settings`."""
-    given = _given(flags)
+    values: dict[str, Any] = {}
+    for flag, value in flags.items():
+        if value is not None:
+            put(values, FLAGS[flag].key, value)
+    given = Source(_COMMAND_LINE, values)
     try:
         return load_settings([*sources, given])
     except SettingError as error:
@@ -159,15 +163,6 @@ def environment() -> Source:
     if "plugins" in values:
         values["plugins"] = _decoded(values["plugins"], "plugins")
     return Source(_ENVIRONMENT, values)
-
-
-def _given(flags: Mapping[str, object]) -> Source:
-    """Return the values of the command line as a source."""
-    values: dict[str, Any] = {}
-    for flag, value in flags.items():
-        if value is not None:
-            put(values, FLAGS[flag].key, value)
-    return Source(_COMMAND_LINE, values)
 
 
 def put(values: dict[str, Any], key: str, value: object) -> None:

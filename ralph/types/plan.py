@@ -11,7 +11,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 from pydantic import BaseModel, PositiveInt
 
@@ -117,10 +117,12 @@ def parse_plan(text: str, path: str = "") -> TaskPlan:
     """
     problem = "" if len(text) <= _MOST_BYTES else _TOO_LONG
     items: list[PlanItem] = []
-    sections = _Sections()
+    sections = [_Section()]  # the headings above the line
     for number, line in _prose_lines(storable(text[:_MOST_BYTES])):
         if heading := _HEADING.match(line):
-            sections.enter(len(heading[1]), heading[2].strip(" \t#"))
+            level, title = len(heading[1]), heading[2].strip(" \t#")[:_MOST_CHARACTERS]
+            sections = [section for section in sections if section.level < level]
+            sections.append(_Section(level, title, sections[-1].optional or bool(_OPTIONAL.search(title))))
         elif box := _ITEM.match(line):
             if len(items) == _MOST_ITEMS:
                 problem = f"it has more than {_MOST_ITEMS:,} items"
@@ -130,9 +132,9 @@ def parse_plan(text: str, path: str = "") -> TaskPlan:
                 PlanItem(
                     text=words,
                     ticked=box[1] != " ",
-                    optional=sections.optional or bool(_OPTIONAL_ITEM.search(words)),
+                    optional=sections[-1].optional or bool(_OPTIONAL_ITEM.search(words)),
                     line=number,
-                    section=sections.title,
+                    section=sections[-1].title,
                 )
             )
     return TaskPlan(items=tuple(items), path=path, problem=problem)
@@ -207,25 +209,12 @@ def compare(before_run: TaskPlan | None, now: TaskPlan | None) -> PlanState:
     )
 
 
-class _Sections:
-    """The headings above a line; a section is optional if its own heading or one above it says so."""
+class _Section(NamedTuple):
+    """A heading; its section is optional if it or a heading above it says so."""
 
-    def __init__(self) -> None:
-        self._path: list[tuple[int, str, bool]] = []
-
-    def enter(self, level: int, title: str) -> None:
-        while self._path and self._path[-1][0] >= level:
-            self._path.pop()
-        title = title[:_MOST_CHARACTERS]
-        self._path.append((level, title, self.optional or bool(_OPTIONAL.search(title))))
-
-    @property
-    def title(self) -> str:
-        return self._path[-1][1] if self._path else ""
-
-    @property
-    def optional(self) -> bool:
-        return bool(self._path) and self._path[-1][2]
+    level: int = 0
+    title: str = ""
+    optional: bool = False
 
 
 def _prose_lines(text: str) -> Iterator[tuple[int, str]]:

@@ -67,12 +67,6 @@ _AT_GITHUB = {
 _CANNOT_TELL = "nothing proves that the work is done; a --verify CMD that fails until then does"
 
 
-def _headline(end: RunFinished | RunRecord) -> str:
-    if end.stop_reason != "completed":
-        return _ENDED.get(end.stop_reason or "", "Under way")
-    return f"Completed{',' if end.verified else ':'} {grade(verified=end.verified, already_green=end.already_green)}"
-
-
 def _rows(
     end: RunFinished | RunRecord, last: Iteration | None, *, endpoint: bool, store: str, kept: bool
 ) -> list[tuple[str, str]]:
@@ -122,11 +116,13 @@ def print_summary(
         store: the option that names the store, such as " --store runs.db", for suggested commands.
         kept: True if the run is in a store, where such commands find it.
     """
-    done = end.stop_reason == "completed"
-    colour = "green" if done and end.verified else "yellow" if done else "red"
+    colour, headline = "red", _ENDED.get(end.stop_reason or "", "Under way")
+    if end.stop_reason == "completed":
+        graded = grade(verified=end.verified, already_green=end.already_green)
+        colour, headline = ("green", f"Completed, {graded}") if end.verified else ("yellow", f"Completed: {graded}")
     mark = sign(console, STOP_SIGNS.get(end.stop_reason or "", "✗"))
     console.print()
-    print_text(console, f"{mark} {_headline(end)}", style=f"bold {colour}")
+    print_text(console, f"{mark} {headline}", style=f"bold {colour}")
     rows = _rows(end, last, endpoint=endpoint, store=store, kept=kept)
     if look_up:
         rows.append(("more", look_up))

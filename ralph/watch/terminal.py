@@ -29,11 +29,11 @@ def console_for(out: "PrintableStream | IO[str]") -> "Console":
     return console
 
 
-def print_text(console: "Console", *parts: "Text | str | tuple[str, str]", style: str = "", end: str = "\n") -> None:
+def print_text(console: "Console", *parts: "Text | str | tuple[str, str]", style: str = "") -> None:
     """Print a text of several parts, plain ones and ones with a style of their own; nothing in them is markup."""
     from rich.text import Text
 
-    console.print(Text.assemble(*parts, style=style), end=end)
+    console.print(Text.assemble(*parts, style=style))
 
 
 def print_rows(console: "Console", rows: "Iterable[tuple[Text | str, Text | str]]", *, width: int) -> None:
