@@ -45,24 +45,17 @@ def _prepare() -> None:
     sys.unraisablehook = partial(_raise_again, sys.unraisablehook)
     atexit.register(gc.freeze)  # a process that ends needs no search for garbage, a fifth of a short command's time
     _open_closed_streams()
+    from ralph.system.files import absolute_path
+    from ralph.system.text import SPELT_OUT, PrintableStream
+
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
-            stream.reconfigure(errors=_encoding_errors(stream.encoding))
-    from ralph.system.files import absolute_path
-    from ralph.system.text import PrintableStream
+            # in UTF-8, only lone surrogates cannot be encoded; other terminals cannot show many characters
+            stream.reconfigure(errors="replace" if stream.encoding.lower() == "utf-8" else SPELT_OUT)
 
     if "PATH" in os.environ:  # for what is not started by Ralph itself, such as the SDK's runtime
         os.environ["PATH"] = absolute_path(os.environ["PATH"])
     sys.stdout, sys.stderr = (cast("TextIO", PrintableStream(stream)) for stream in (sys.stdout, sys.stderr))
-
-
-def _encoding_errors(encoding: str) -> str:
-    """Return the error handler for an encoding: agents write characters that many terminals cannot show."""
-    if encoding.lower() == "utf-8":
-        return "replace"  # only lone surrogates cannot be encoded
-    from ralph.system.text import SPELT_OUT
-
-    return SPELT_OUT
 
 
 def _open_closed_streams() -> None:

@@ -85,11 +85,7 @@ async def extend(
 
 
 def _amount(limit: Setting, text: str) -> float:
-    """Return the amount to add to a limit.
-
-    Raises:
-        UsageError: the text is not an amount of it.
-    """
+    """Return the amount to add to a limit. Raises `UsageError`."""
     stripped = text.strip().removeprefix("+")
     parse: Any = parse_duration if limit.is_duration else int if limit.is_whole else float
     try:

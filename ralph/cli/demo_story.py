@@ -68,7 +68,6 @@ def _status_report(text: str, *, done: bool, reason: str) -> Say:
 
 
 def _chapters() -> dict[int, list[Step]]:
-    """Return the model's answers by iteration."""
     return {
         1: [
             EditFile("stats.py", "    return sum(values) / (len(values) + 1)", "    return sum(values) / len(values)"),

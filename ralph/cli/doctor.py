@@ -38,19 +38,13 @@ async def doctor(*, directory: Folder = Path(), as_json: AsJson = False, store: 
     from ralph.settings import workspace_folder
 
     found = await _all_findings(workspace_folder(directory), store)
-    code = _exit_code(found)
+    failed = {finding.name for finding in found if not finding.ok}
+    code = 6 if failed & _EXECUTOR_CHECKS else UsageError.exit_code if failed & _REQUIRED_CHECKS else 0
     if as_json:
         print_json({"ok": code == 0, "findings": [asdict(finding) for finding in found]})
     else:
         _print(found, code)
     return code
-
-
-def _exit_code(found: "Sequence[Finding]") -> int:
-    failed = {finding.name for finding in found if not finding.ok}
-    if failed & _EXECUTOR_CHECKS:
-        return 6
-    return UsageError.exit_code if failed & _REQUIRED_CHECKS else 0
 
 
 async def _all_findings(folder: Path, store: str | None) -> "list[Finding]":
@@ -74,12 +68,13 @@ async def _all_findings(folder: Path, store: str | None) -> "list[Finding]":
     if own.base_url:
         seen = [finding for finding in seen if finding.name != "login"]  # the user's own endpoint needs no GitHub login
         seen.append(await _endpoint(own.base_url))
+    withheld = settings.environment.withheld(os.environ)
     every = [
         *seen,
         *await _executors(settings, plugins),
         *_plugins(plugins),
         *await _sandbox(settings, folder),
-        *_environment(settings),
+        *([_finding("environment", ok=True, detail=withheld)] if withheld else []),
         *await _store(settings, plugins),
         *_workspace(folder, settings),
         *problems,
@@ -203,11 +198,6 @@ async def _unseen_programs(settings: "Settings", confinement: "Confinement", fol
             detail = f"the verify command's program {program!r} cannot start in it: {said}"
             found.append(_finding("sandbox", ok=False, detail=detail, remedy=UNSEEN_REMEDY))
     return found
-
-
-def _environment(settings: "Settings") -> "list[Finding]":
-    withheld = settings.environment.withheld(os.environ)
-    return [_finding("environment", ok=True, detail=withheld)] if withheld else []
 
 
 async def _store(settings: "Settings", plugins: "Plugins") -> "list[Finding]":

@@ -50,7 +50,7 @@ The agent takes the first open box, does it, and ticks it. The work is done when
 
 def init(*, directory: Folder = Path(), plan: Planned = False, force: Force = False) -> None:
     """Write a ralph.toml with the project's own test command; with --plan, an existing one stays as it is."""
-    from ralph.settings import workspace_folder
+    from ralph.settings import own_sources, remember, workspace_folder
     from ralph.verifiers import detect_test_command
 
     folder = workspace_folder(directory)
@@ -59,7 +59,7 @@ def init(*, directory: Folder = Path(), plan: Planned = False, force: Force = Fa
     files = {settings: _settings(detected)}
     if plan:
         files[folder / "@fix_plan.md"] = _PLAN
-        if _is_there(settings) and not force:
+        if os.path.lexists(settings) and not force:
             del files[settings]
     _require_absent(files, force=force)
     for path, text in files.items():
@@ -70,7 +70,9 @@ def init(*, directory: Folder = Path(), plan: Planned = False, force: Force = Fa
     if settings not in files:
         out.print(f"{settings} stays as it is.")
         return
-    _trust(folder)
+    for source in own_sources(folder):
+        if source.name == str(settings):
+            remember(source)  # the user asked for the file, so it needs no further consent
     if detected:
         out.print(f"A run is completed when `{detected.command}` succeeds ({detected.reason}).")
     else:
@@ -89,14 +91,10 @@ def _settings(detected: "Detected | None") -> str:
 
 
 def _require_absent(files: dict[Path, str], *, force: bool) -> None:
-    there = [str(path) for path in files if _is_there(path)]
+    there = [str(path) for path in files if os.path.lexists(path)]
     if there and not force:
         verb = "exists" if len(there) == 1 else "exist"
         raise UsageError(f"{' and '.join(there)} already {verb}.", "Edit it, or overwrite it with --force.")
-
-
-def _is_there(path: Path) -> bool:
-    return path.is_symlink() or path.exists()
 
 
 def _write(path: Path, text: str) -> None:
@@ -109,12 +107,3 @@ def _write(path: Path, text: str) -> None:
         Path(draft).replace(path)
     except OSError as error:
         raise WorkspaceError(f"{path} cannot be written: {error.strerror}.", "Check the permissions.") from error
-
-
-def _trust(folder: Path) -> None:
-    """Remember the consent to the new file: the user asked for it, so it needs no further consent."""
-    from ralph.settings import own_sources, remember
-
-    for source in own_sources(folder):
-        if source.name == str(folder / "ralph.toml"):
-            remember(source)

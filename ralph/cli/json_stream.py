@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 from ralph.errors import RalphError
 
 if TYPE_CHECKING:
-    from ralph.decision.outcomes import StopReason
     from ralph.watch import Display
 
 _COMMANDS = frozenset({"run", "resume", "continue", "demo"})
@@ -45,14 +44,8 @@ def end_stream(arguments: Sequence[str], code: int, problem: str) -> None:
 
         display = JsonDisplay()
     if display is not None:
-        display.end(_stop_reason(code), problem, exit_code=code)
-
-
-def _stop_reason(code: int) -> "StopReason":
-    """Return the stop reason of a run that ended by an exception, by the exit code."""
-    if code == 6:
-        return "executor_unavailable"
-    return "cancelled" if code > 128 else "error"
+        reason = "executor_unavailable" if code == 6 else "cancelled" if code > 128 else "error"
+        display.end(reason, problem, exit_code=code)
 
 
 def _asks_for_json(arguments: Sequence[str]) -> bool:

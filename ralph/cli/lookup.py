@@ -173,12 +173,9 @@ def _within_repository(folder: Path) -> list[Path]:
     A repository of a whole home folder, or of the disk, has other projects in it, so it does not count.
     """
     places = [folder, *folder.parents]
-    top = next((number for number, place in enumerate(places) if _is_repository(place / ".git")), 0)
+    gits = (place / ".git" for place in places)  # a worktree has a file there
+    top = next((number for number, git in enumerate(gits) if git.is_file() or os.path.lexists(git / "HEAD")), 0)
     return [folder] if places[top] in (*home_folders(), places[-1]) else places[: top + 1]
-
-
-def _is_repository(folder: Path) -> bool:
-    return folder.is_file() or os.path.lexists(folder / "HEAD")  # a worktree has a file there
 
 
 def require_meant(does: str, runs: "Iterable[RunRecord]", folder: Path | None = None, *, yes: bool) -> None:

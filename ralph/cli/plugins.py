@@ -55,7 +55,6 @@ def _as_json(loaded: "Plugins", plugin: "Plugin") -> dict[str, Any]:
 
 
 def _adds(loaded: "Plugins", plugin: "Plugin") -> dict[str, list[str]]:
-    """Return the names of the parts that a plug-in adds, by kind."""
     from ralph.plugins.discovery import PARTS, name_of
 
     found = {

@@ -191,7 +191,6 @@ def _account(result: Replayed) -> Iterator[Row]:
 
 
 def _difference(result: Replayed, without: Replayed) -> str:
-    """Return how the run ends without the overrides."""
     if _end(result) == _end(without):
         return "the same"
     saved = f"; saves {_saved([without])}; cuts {_cut([without])}" if without.saved else ""

@@ -117,7 +117,9 @@ def judge(question: Question, rules: Rules) -> Ruling:
     now = datetime.now(UTC)
     decision = evolve(rules.decision, confirm_words=False)
     rules = replace(rules, limits=Limits(max_iterations=None), decision=decision)
-    loop = Loop.recorded_elsewhere(_patient(rules, question), "analyze", storable(question.task))
+    never = len(question.previous) + 1  # no earlier reply ends the loop because it needs the user: the next one came
+    patient = replace(rules, decision=evolve(decision, blocked=never, questions=never))
+    loop = Loop.recorded_elsewhere(patient, "analyze", storable(question.task))
     for earlier in question.previous:
         given = Earlier(text=earlier) if isinstance(earlier, str) else earlier
         loop.accept(given.judged_by(loop, now))
@@ -128,12 +130,6 @@ def judge(question: Question, rules: Rules) -> Ruling:
     plan = None if question.plan is None else parse_plan(question.plan)
     before, record = loop.state.streaks, question.judged_by(loop, now, plan)
     return Ruling(loop.run, record, rules, before, None if plan is None else compare(None, plan))
-
-
-def _patient(rules: Rules, question: Question) -> Rules:
-    """Return rules by which no earlier reply ends the loop because it needs the user: the next one came anyway."""
-    never = len(question.previous) + 1
-    return replace(rules, decision=evolve(rules.decision, blocked=never, questions=never))
 
 
 def answers(name: str, rules: Rules) -> Iterator[dict[str, Any]]:

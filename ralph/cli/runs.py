@@ -148,10 +148,7 @@ async def prune(
 async def _choose(
     store: "Store", found: "Sequence[RunRecord]", before: datetime | None, keep: int
 ) -> "tuple[set[str], list[RunRecord]]":
-    """Return the ids of the active runs, and the runs to remove.
-
-    The latter are all except active ones, the first `keep`, and those that were active since `before`.
-    """
+    """Return the ids of the active runs, and those to remove: the others after `keep`, unless active since `before`."""
     live = {run.id for run in found if run.state != "finished" and (is_alive(run) or await store.leased(run.id))}
     rest = [run for run in found[keep:] if run.id not in live]
     return live, [run for run in rest if before is None or await _last_activity(store, run) < before]

@@ -26,7 +26,9 @@ async def cancelled_by_signals(runner: "Runner", display: "Display") -> AsyncGen
     if sys.platform == "win32":  # there Ctrl-C raises KeyboardInterrupt
         yield
         return
-    before = {number: signal.getsignal(number) for number in _signals()}
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
+    if before[signal.SIGHUP] == signal.SIG_IGN:  # under `nohup` the run outlives its terminal
+        del before[signal.SIGHUP]
     try:
         with anyio.open_signal_receiver(*before) as signals:
             listening = asyncio.ensure_future(_listen(signals, runner, display))
@@ -49,12 +51,6 @@ async def _listen(signals: AsyncIterator[signal.Signals], runner: "Runner", disp
                 _die(number, display)
     display.note("It did not end in time and is killed. Output that is not in the store yet is lost.")
     _die(first, display)
-
-
-def _signals() -> list[signal.Signals]:
-    """Return the signals to handle; SIGHUP, from a closed terminal, is ignored under `nohup`."""
-    closed = [signal.SIGHUP] if signal.getsignal(signal.SIGHUP) != signal.SIG_IGN else []
-    return [signal.SIGINT, signal.SIGTERM, *closed]
 
 
 def _die(number: int, display: "Display") -> NoReturn:
