@@ -116,6 +116,8 @@ _DIGIT = pattern(r"\d")
 _NEEDLESS = frozenset({"nothing left", "needless"})
 _EARLIER = frozenset({"already", "in an earlier run"})
 """Words that count for the whole only: in every productive loop some parts are done already."""
+_NO_OP = frozenset({"no-op", "asks to be stopped"})
+"""Words of a session without work, even if its bookkeeping changed files. One alone can be about the product."""
 
 
 def find_standstill(reply: Reply, state: State, *, reported: bool | None) -> Standstill:
@@ -128,7 +130,7 @@ def find_standstill(reply: Reply, state: State, *, reported: bool | None) -> Sta
     """
     if reported or state in {"blocked", "question", "limited", "error"}:
         return ""
-    if any(idle.name == "no-op" for idle in reply.signals.of("idle")):
+    if _NO_OP <= {idle.name for idle in reply.signals.of("idle")}:
         return "no-op"
     if state == "done" and _was_done(reply, reported=reported):
         return "done"

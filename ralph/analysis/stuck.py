@@ -1,8 +1,8 @@
 """Loops that go in circles.
 
 Every way to do so is a function of the last iterations, which returns what repeats, or None. An iteration that is known
-to have moved workspace or plan breaks every circle, unless its reply calls itself a no-op: bookkeeping changes files,
-too. If it is unknown, one whose status block counts changed files breaks all but the circle of the very same words.
+to have moved workspace or plan breaks every circle, unless its reply calls itself a no-op and asks for the end:
+bookkeeping changes files, too. If it is unknown, one whose status block counts changed files breaks all but the circle of the very same words.
 
 Error patterns that repeat are always reported and counted; by themselves they decide only if nothing else is known:
 productive loops meet the same error again and again.
@@ -27,7 +27,7 @@ TESTING = "test-only loop"
 """The circle of iterations that only ran tests. The decision has a number of its own for them."""
 
 NO_OP = "no-op"
-"""The circle of replies that say that there was nothing to do for them."""
+"""The circle of replies that say that there was nothing to do for them, and ask to be stopped."""
 CIRCLES = frozenset({
     *("repeated output", "outputs in turns", "one piece of work", "already done", "waiting for a person"),
     *("nothing changed", "the same tests", "only errors", NO_OP),

@@ -127,13 +127,16 @@ idle/nothing to do: nothing (to do|further to do|remaining to do) | there is not
     nothing (new|else was done|was done) | no work to do | no work was needed | made no changes
 idle/no changes needed: {_UNCHANGED}
 idle/in an earlier run: {_BEFORE} | (in previous|in earlier) iterations
-idle/no-op: no-op | noop
+idle/no-op: (no-op|noop) (session|sessions|iteration|iterations|run|turn) | (consecutive|another) (no-op|noop)
+    (session|iteration|run|turn) # (is|was) a (no-op|noop) | this (is|was) a (no-op|noop) | ": a no-op"
+    (session:|iteration:|summary:) (no-op|noop)
 standby: (waiting for|awaiting|wait for) your (command|commands|instruction|instructions|next instruction|next task
     next instructions|orders|word|go-ahead) | ready when you are | whenever you (want|are ready|like|say) | standing by
     ready for (the next|next|your next) (task|phase|step|story|instruction|instructions) | ready for (phase|step) #
     ready to (run|start|begin|go) whenever | at your command | what would you like me to do next
 idle/asks to be stopped: (stop the|stop this|end the) loop | stop invoking me | stop calling me
-    the loop (should stop|can stop|can be stopped) | please stop | exit the loop
+    (loop|ralph) (should|can|must|needs to) (stop|end|terminate|be stopped|be killed) | please stop | exit the loop
+    (stop|kill) ralph | stop spawning
 change: change | changes | changed | changing | modify | modified | modifying | modification | modifications | edit
     edits | edited | editing | touch | touched | updates | commits | action | actions | progress | news
 watching: still (running|in progress|ongoing|going|compiling|building|training|processing|executing|downloading

@@ -32,6 +32,7 @@ work: ergänzt | hinzugefügt | aktualisiert | ersetzt | gelöscht | geändert |
 standby: (warte|ich warte) auf (deine|ihre) (anweisung|anweisungen|ansage|nachricht) | bereit, wenn | sobald du willst
     bereit für (die nächste|den nächsten|das nächste|phase #|schritt #)
 idle/no-op: (lauf|sitzung|durchlauf) ohne (arbeit|änderungen) | es gab nichts zu tun
+idle/asks to be stopped: (stoppe|beende) die schleife | die schleife (kann|soll|muss) (gestoppt|beendet) werden
 ongoing: läuft noch | im hintergrund | ich (prüfe|sehe mir|schaue|vermute)
 blocked: ich komme (nicht weiter|hier nicht weiter) | ich (bin blockiert|kann nicht weitermachen|kann nicht fortfahren)
     hier geht es nicht weiter

@@ -50,6 +50,7 @@ idle/nothing to do: (nada|no hay nada más) que hacer | nada pendiente | no qued
 idle/already done: ya (está|están|estaba|estaban|se encuentra|se encuentran) (complet|completad|terminad|hech|list
     implementad|finalizad)(o|a|os|as)
 idle/no-op: (sesión|iteración) sin trabajo | no había trabajo
+idle/asks to be stopped: (detén|detenga) el bucle | el bucle (puede|debe) (detenerse|terminar)
 standby: (a la espera de|esperando) (tus|sus) (instrucciones|órdenes|indicaciones) | quedo a la espera
     (listo|lista) para (la siguiente|la próxima) (fase|tarea) | cuando (quieras|me digas)
 idle/in an earlier run: ya (estaba|estaban|está|están) | en una iteración anterior

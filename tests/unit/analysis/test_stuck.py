@@ -418,8 +418,8 @@ PHASE = [
 ]
 NO_OP = [
     "Session 8: a no-op. I fixed the state file again. The loop should stop.",
-    "This is the second no-op session. I restored the state file and wrote the report.",
-    "Another no-op: all 74 stories were done before. I corrected the same states.",
+    "This is the second no-op session. I restored the state file and wrote the report. Please stop Ralph.",
+    "Another no-op: all 74 stories were done before. I corrected the same states; the loop must be stopped.",
 ]
 CHINESE = [
     "所有配置文件已就绪，等你命令启动。",
@@ -470,6 +470,53 @@ def test_replies_that_stand_still_are_none_while_the_workspace_moves() -> None:
 )
 def test_pieces_of_their_own_and_work_are_no_circle(texts: list[str]) -> None:
     assert not analyze_loop(texts).detected
+
+
+# Work on things that do nothing by design, in sessions that all change files or of which nothing is known.
+NO_OP_PRODUCTS = [
+    [
+        "I swapped the mailer for a no-op one in the test settings, 14 lines.",
+        "Made the tracing client a noop where no collector is set, and wrote two tests for that.",
+        "The cache backend has a NullBackend now, which is a no-op, so the importer runs without Redis.",
+        "Introduced the no-op payment gateway for the demo shop, with three tests.",
+    ],
+    [
+        "Added a no-op session store for the command line.",
+        "A second delete of the same row is a no-op; the test for it passes.",
+        "The migration is a no-op run on an up-to-date schema, and says so.",
+        "Replaced the noop scheduler: jobs are queued in memory now.",
+    ],
+    ["我把指标客户端换成了无操作实现。", "新增无操作日志器和它的测试。", "缓存后端现在有一个无操作版本，已提交。"],
+    [
+        "Añadí la regla: la sesión sin trabajo ahora se omite.",
+        "La sesión sin trabajo tiene su prueba; añadí dos casos.",
+        "Actualicé la lista: la sesión sin trabajo sale en gris.",
+    ],
+    [
+        "Ein Lauf ohne Änderungen endet jetzt mit Status 0; drei Tests ergänzt.",
+        "Ein Lauf ohne Änderungen schreibt kein Protokoll mehr, umgesetzt in `sync.py`.",
+        "Die Übersicht zeigt jeden Lauf ohne Änderungen grau; die Vorlage ist überarbeitet.",
+    ],
+    [
+        "Iteration 4 was a no-op for the API, so I implemented the export instead.",
+        "Iteration 5: a no-op in the parser is gone, and I added its test.",
+        "Another no-op removed from the scheduler; I wrote the queue.",
+    ],
+]
+
+
+@pytest.mark.parametrize("progressed", [None, True])
+@pytest.mark.parametrize("texts", NO_OP_PRODUCTS)
+def test_no_op_as_a_technical_word_is_no_circle(texts: list[str], progressed: bool | None) -> None:
+    assert analyze_loop(texts, progressed).repeated_patterns == ()
+
+
+def test_sessions_called_no_ops_over_changed_files_are_a_circle_only_if_they_ask_for_the_end() -> None:
+    idle = ["This was a no-op session.", "Another no-op: the board shows 40 of 40.", "Session 9 summary: no-op, as before."]
+    asking = [f"{text} The loop should end." for text in idle]
+    assert not analyze_loop(idle, True).detected
+    assert "nothing changed" in analyze_loop(idle).repeated_patterns
+    assert analyze_loop(asking, True).repeated_patterns == ("no-op",)
 
 
 def analyze_loop(texts: list[str], progressed: bool | None = None) -> Stuck:
