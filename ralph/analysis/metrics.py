@@ -307,14 +307,25 @@ _STRONG = PrefilteredPattern(
         |{"|".join(map(re.escape, _SAID))}""",
     needed=("error", "exception", "panic", "fatal", "exit ", "traceback", "not found", "fault", "denied", "no such"),
 )
-# Words before an error that are no part of it: "The build still fails: ", "I get the same again: ".
+# Words before an error that are no part of it: "The build still fails: ", "I get the same again: ". All of them are
+# listed: any other word, such as a test's name or a target's, tells one error from another.
+_CLOSING = (
+    r"(?:again|still|now|more|time|same|before|with|get|got|see|saw|fails?|failed|failing|breaks|stops|ends|says|said"
+    r"|complains|reports|prints|shows|throws|raises|returns|answers|vez|nuevo|falla|fallando|con|wieder|erneut|immer|fehl"
+    r"|mit|an|meldet)"
+)
 _LEAD_IN = pattern(
-    rf"\A(?:[^\n]{{0,200}}?[\s:`\"'(])?(?=[\w.]{{0,60}}(?:{'|'.join(_NAMES)})(?:\[\w{{1,12}}\])?:\s?\S.{{7}})"
-    r"|\A(?:again|still|now|once more|same|i|it|we|the (?:build|command|run|same|tests?|write))\b[^\n:]{0,100}:\s(?=\S)"
+    rf"\A(?:(?:{_CLOSING}|once|yet|another|as|here|and|but|from|for|i|it|we|you|this|that|the|a|is|was|am|running|ran"
+    r"|tried|keeps?|build|deploy|deployment|compiler|command|write|run|tests?|otra|de|sigue|el|la|mismo|compilación"
+    rf"|noch|der|die|das|schlägt|scheitert)[ ,]{{1,2}}){{0,12}}{_CLOSING}:[ ](?!exit\b)[`(]?(?=\S)"
+    r"|\A(?:又|再次|仍然|还是|還是|依然|同样的|同樣的|报错|報錯|失败|失敗|出错|出錯|构建|構建|编译|編譯){1,6}[:：] ?"
 )
 _DROPPED = (
     (pattern(r"0x[0-9a-f]+|\b[0-9a-f]{7,64}\b"), " "),
-    (pattern(r"(?<![\w.~@+-])(?:[a-z]:)?(?:[\w.~@+-]{0,80}[/\\]){1,40}[\w.~@+-]{0,80}"), "path"),
+    (
+        pattern(r"(?<![\w.~@+-])(?:[a-z]:)?(?:[\w.~@+-]{0,80}[/\\]){1,40}[\w.~@+-]{0,80}(?![\w.~@+/\\-]{0,200}::)"),
+        "path",
+    ),
     (pattern(r"\d+(?:[.:,]\d+)*"), " "),
     (pattern(r"[\"'`“”‘’]"), ""),
     (pattern(r"\s+"), " "),
@@ -338,13 +349,13 @@ def failure_signature(failure: Failed) -> str:
     return f"failed:{failure.failure}" + (f":{failure.status}" if failure.status is not None else "")
 
 
-def error_signature(error: str) -> str:
+def error_signature(error: str, *, spoken: bool = True) -> str:
     """Return an error without what differs from one time to the next.
 
-    That is its lead-in, paths, numbers, hexadecimal, quotes and case.
+    That is paths, numbers, hexadecimal, quotes and case, and its lead-in if an agent may have spoken it.
     """
     text = storable(error[: 4 * _LENGTH]).lower()
-    text = _LEAD_IN.sub("", text.lstrip(), count=1)
+    text = _LEAD_IN.sub("", text.lstrip(), count=1) if spoken else text
     for dropped, instead in _DROPPED:
         text = dropped.sub(instead, text)
     return text.strip(" .:,;-")[:_LENGTH]

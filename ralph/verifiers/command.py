@@ -180,7 +180,7 @@ def failure_signature(text: str) -> str:
     """
     lines = [line[:_LINE] for line in text[-_LOOKED_AT:].splitlines() if any(map(str.isalpha, line[:_LINE]))]
     telling = [line for line in lines if _TELLING.search(line)] or lines
-    parts = (error_signature(_DURATION.sub(" ", line)) for line in telling[-3:])
+    parts = (error_signature(_DURATION.sub(" ", line), spoken=False) for line in telling[-3:])
     return " | ".join(part for part in parts if part)[:SIGNATURE].strip()
 
 

@@ -11,6 +11,7 @@ from ralph.errors import UsageError
 from ralph.pipeline.evaluate import Rules
 from ralph.status import StatusMissing
 from ralph.types.output import Failed, Output, ToolCall
+from ralph.verifiers import command
 
 ERROR = "TypeError: x at /w/{0}.py:{0}"
 LONG = "The server answers with the page, the page shows a list of names, and every name leads to a form. " * 4
@@ -512,7 +513,11 @@ def test_no_op_as_a_technical_word_is_no_circle(texts: list[str], progressed: bo
 
 
 def test_sessions_called_no_ops_over_changed_files_are_a_circle_only_if_they_ask_for_the_end() -> None:
-    idle = ["This was a no-op session.", "Another no-op: the board shows 40 of 40.", "Session 9 summary: no-op, as before."]
+    idle = [
+        "This was a no-op session.",
+        "Another no-op: the board shows 40 of 40.",
+        "Session 9 summary: no-op, as before.",
+    ]
     asking = [f"{text} The loop should end." for text in idle]
     assert not analyze_loop(idle, True).detected
     assert "nothing changed" in analyze_loop(idle).repeated_patterns
@@ -548,3 +553,46 @@ def test_one_error_behind_different_words_is_one_pattern() -> None:
         "fatal: not a git repository",
     ]
     assert len({error_signature(error) for error in different}) == len(different)
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (
+            "Error: connect ECONNREFUSED",
+            [
+                "Once again I get: {}",
+                "The deploy fails with: {}",
+                "It still fails with: {}",
+                "Wieder: {}",
+                "Der Build schlägt noch immer fehl mit: {}",
+                "Otra vez falla con: {}",
+                "又报错：{}",
+            ],
+        ),
+        ("error TS2304: cannot find name 'Cart'", ["The compiler still complains: {}", "Same as before: {}"]),
+    ],
+)
+def test_words_that_lead_to_an_error_are_no_part_of_it(error: str, said: list[str]) -> None:
+    assert {error_signature(text.format(error)) for text in said} == {error_signature(error)}
+
+
+# Failures that are mended one after another, each with the same words behind its name.
+APART = [
+    ["FAILED tests/test_{}.py::test_sum: AssertionError: assert 1 == 2", "cart", "search", "login"],
+    ["FAILED test_shop.py::test_{}: AssertionError: assert 1 == 2", "cart", "search", "login"],
+    ["{}.py: SyntaxError: invalid syntax", "cart", "search", "login"],
+    ["module {}: missing symbol main", "cart", "search", "login"],
+    ["make {} failed: exit status 2", "lint", "test", "docs"],
+    ["The {} page › shows a total: Error: expected 3", "cart", "search", "login"],
+    ["{}Controller › saves: TypeError: x is undefined", "Cart", "Search", "Login"],
+    ["The {} fails with: exit code 1", "build", "deploy", "command"],
+]
+
+
+@pytest.mark.parametrize("errors", APART)
+def test_the_same_words_about_another_thing_are_another_error(errors: list[str]) -> None:
+    form, *names = errors
+    history = [form.format(name) for name in names]
+    assert not detect_stuck_loop(history).detected
+    assert len(set(map(error_signature, history))) == len(set(map(command.failure_signature, history))) == 3
