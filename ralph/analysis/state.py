@@ -130,7 +130,7 @@ def find_standstill(reply: Reply, state: State, *, reported: bool | None) -> Sta
     """
     if reported or state in {"blocked", "question", "limited", "error"}:
         return ""
-    if _NO_OP <= {idle.name for idle in reply.signals.of("idle")}:
+    if {idle.name for idle in reply.signals.of("idle")} >= _NO_OP:
         return "no-op"
     if state == "done" and _was_done(reply, reported=reported):
         return "done"

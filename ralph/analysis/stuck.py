@@ -2,7 +2,8 @@
 
 Every way to do so is a function of the last iterations, which returns what repeats, or None. An iteration that is known
 to have moved workspace or plan breaks every circle, unless its reply calls itself a no-op and asks for the end:
-bookkeeping changes files, too. If it is unknown, one whose status block counts changed files breaks all but the circle of the very same words.
+bookkeeping changes files, too. If it is unknown, one whose status block counts changed files breaks all but the circle
+of the very same words.
 
 Error patterns that repeat are always reported and counted; by themselves they decide only if nothing else is known:
 productive loops meet the same error again and again.
