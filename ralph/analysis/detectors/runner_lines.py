@@ -341,7 +341,6 @@ def find_runner_lines(text: str) -> set[int]:
 
 _LINES = 1000  # lines read from the beginning, and as many from the end
 _HEAD, _TAIL = 3, 4  # most unknown lines before and after a framed run
-_SUMMARY = 2  # A runner's lines at the end that are the summary of a run.
 _NEAR = 6  # A part of a run has a runner's line among so many last ones, or one in ten.
 
 _FENCE = pattern(r"\s{0,8}(?:```|~~~)")
@@ -363,6 +362,7 @@ _VOICE = pattern(
         |(?:added|fixed|created|updated|changed|rewrote|removed|moved)\s(?:the|an?|all|new|it|this|both|\d|`)
         |(?:all|the)\s(?:\w{1,20}\s)?tests\s(?:are\s)?(?:pass|green)\w{0,3}
         |(?:task|story|work|feature|everything)\s(?:is|are|done))\b
+    |^\W{0,6}(?:added|fixed|created|updated|rewrote|removed|moved|wired|wrote|implemented)\s\w
     |^\W{0,4}(?:all\s)?(?:done|finished|completed?|ready|next|summary)\b[^\n]{0,80}[.!:]$
     |[我已]|完成|修[復复正]|新增|實作|实现""",
     re.VERBOSE | re.IGNORECASE,
@@ -376,6 +376,12 @@ _ANNOUNCED = pattern(
 # What follows, up to the runner's next line, was printed by the tested program.
 _CAPTURED = pattern(r"-{3,200}\sCaptured\s|std(?:out|err)\s\|\s|----\s\S{1,200}\sstdout\s")
 _SENTENCE = pattern(r"[\"'(*_]{0,3}[A-Z\u3400-\u9fff](?:\S{1,60}\s){3}[^\n]{0,300}[.!?:。！？：]$")
+# What a tested program itself prints, and no report on work: a phase, costs, the sizes of a build, calls of tools.
+_PRINTED = pattern(
+    r"(?:Story|Phase):\s\S{1,80}$ | (?:Cost|Done|Total):\s[^\n]{0,200}(?:\$\d|✓) | \s?[⏳💭⚡]\s | \+\s{2}"
+    r"|[\w-]{1,40}\srun(?:\s\|\s[^\n]{1,80})?$ | (?:ESM|CJS|DTS|IIFE)\s(?:⚡|Build\s|\S{1,120}\s+[\d.]{1,9}\s[KM]?B$)",
+    re.VERBOSE,
+)
 # What stands in a run between the runner's own lines.
 _FILLING = pattern(
     r"""\s{2,} | \t | \s?(?:
@@ -426,7 +432,7 @@ def is_only_tests(text: str, begins: AbstractSet[int]) -> bool:
 
     A line is a runner's; or it fills a run (stack traces, coverage, warnings, build output); or it is about something
     else (a diff, source text, a report on work); or it is unknown. A run that is framed by a runner's lines may hold
-    nearly anything, and so may the end of one that a summary closes; of a part of a run most lines have to be known.
+    nearly anything; of a part of a run most lines have to be known, and above a summary alone all of them.
 
     Args:
         text: without colours; of a long text the first and the last 1000 lines are read.
@@ -440,11 +446,9 @@ def is_only_tests(text: str, begins: AbstractSet[int]) -> bool:
     unknown = [index for index, line in enumerate(lines) if not line.is_plausible]
     early, late = sum(index < own[0] for index in unknown), sum(index > own[-1] for index in unknown)
     framed = len(own) > 1 and early <= _HEAD and late <= _TAIL and early + late <= len(own)
-    last = len(lines) - 1
-    if own[-_SUMMARY:] == list(range(last - _SUMMARY + 1, last + 1)) and not lines[0].is_foreign:
-        told = [lines[index] for index in unknown]
-        if sum(line.is_foreign for line in told) * 20 <= last and not any(_SENTENCE.match(line.text) for line in told):
-            return True
+    told = [line for line in lines if not _PRINTED.match(line.text) and (line.is_foreign or not line.is_plausible)]
+    if own[-2:] == [len(lines) - 2, len(lines) - 1] and not told:
+        return True
     enough = len(own) * 10 >= len(lines) or own[-1] >= len(lines) - _NEAR
     piece = enough and len(unknown) * 5 <= len(lines) * 2
     if not (framed or piece) or _has_foreign_frame(lines, own):

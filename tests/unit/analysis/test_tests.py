@@ -243,3 +243,20 @@ VITEST = """ Test Files  152 passed (152)
 )
 def test_the_end_of_a_run_that_prints_what_it_tests_and_tags_of_other_tools(text: str, only: bool) -> None:
     assert analyze_text(text).completion.test_only is only
+
+
+@pytest.mark.parametrize(
+    "report",
+    [
+        "- Added the price list\n- Added the order form\n- Wired the filter\n- Updated the manual\n- Fixed the footer",
+        "Added the price list\nAdded the order form\nWired the filter\nUpdated the manual\nFixed the footer",
+        "  - Added price list\n  - Added order form\n  - Wired filter\n  - Updated manual\n  - Fixed footer",
+        "Preisliste ergänzt\nBestellformular angelegt\nFilter eingebaut\nHandbuch erweitert\nFußzeile behoben",
+        "Price list: new columns\nOrder form: checked\nFilter: by colour\nManual: rewritten\nFooter: repaired",
+        "价目表已添加\n订单表格已添加\n筛选已接好\n手册已更新\n页脚已修好",
+        "Lista de precios: hecha\nFormulario: hecho\nFiltro: hecho\nManual: hecho\nPie: hecho",
+    ],
+)
+def test_a_report_on_work_above_two_lines_of_a_runner_is_no_test_run(report: str) -> None:
+    found = analyze_text(f"{report}\n\n Tests  4016 passed (4016)\n Duration  9.05s")
+    assert not found.completion.test_only
