@@ -19,11 +19,11 @@ there is when the turn is cut short.
 
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from time import monotonic
 from types import TracebackType
-from typing import Any, ClassVar, Literal, Self, Unpack, get_args
+from typing import Any, ClassVar, Literal, Self, TypeVar, Unpack, get_args
 
 import anyio
 
@@ -35,6 +35,8 @@ from ralph.system.sandbox import Confinement, Needs
 from ralph.system.secrets import Redactor
 from ralph.types import evolve
 from ralph.types.output import Attempt, Failed, Message, Outcome, Output, TimedOut, Timeouts, ToolCall, Usage
+
+_T = TypeVar("_T")
 
 Quantity = Literal["tokens", "premium_requests", "cost"]
 """A quantity that an executor can measure; a limit on another one is an error at the start."""
@@ -437,21 +439,24 @@ async def within_time(turn: Turn, work: Callable[[], Awaitable[None]]) -> TimedO
 
     An exception of `work` reaches the caller as it is.
     """
-    timed_out: TimedOut | None = None
-    failure: Exception | None = None
+    return await first_of(work, partial(watchdog, turn))
 
-    async def watch() -> None:
-        nonlocal timed_out
-        timed_out = await watchdog(turn)
+
+async def first_of(*ways: Callable[[], Awaitable[_T]]) -> _T:
+    """Return what the first to end returns, or raise its exception as it is; the others are cancelled."""
+    ends: list[_T] = []
+    failures: list[Exception] = []
+
+    async def go(way: Callable[[], Awaitable[_T]]) -> None:
+        try:
+            ends.append(await way())
+        except Exception as error:  # noqa: BLE001 - it is raised again, outside of the group
+            failures.append(error)
         group.cancel_scope.cancel()
 
     async with anyio.create_task_group() as group:
-        group.start_soon(watch)
-        try:
-            await work()
-        except Exception as error:  # noqa: BLE001 - it is raised again, outside of the group
-            failure = error
-        group.cancel_scope.cancel()
-    if failure is not None:
+        for way in ways:
+            group.start_soon(go, way)
+    for failure in failures:
         raise failure
-    return timed_out
+    return ends[0]

@@ -166,7 +166,6 @@ class NpmProgram:
             shutil.rmtree(staging, ignore_errors=True)
 
     async def _packed(self, npm: str, staging: Path, env: Mapping[str, str], report: Progress) -> Path:
-        """Have npm download the tarball, and check it."""
         package = self.packages[self.platform()]
         # A cache of its own leaves nothing behind, and its growth is the progress.
         options = ["--ignore-scripts", "--loglevel=error", "--cache", str(staging / "npm"), "--pack-destination", "."]

@@ -119,7 +119,6 @@ class _Follower:
             yield from self.follow(text, depth + 1)
 
     def _with_inner(self, command: Command, depth: int) -> Iterator[Command]:
-        """Yield the command, and those that it runs in turn."""
         yield command
         words = command.words
         if command.program in _SHELLS:

@@ -12,7 +12,7 @@ what becomes of one that raises or is slow. The log has the traceback of its fir
 
 import asyncio
 import logging
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Awaitable, Callable, Generator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -412,27 +412,20 @@ class EventStream(Hooks):
     """An observer that keeps the events of a run until they are read; it never delays the run."""
 
     def __init__(self) -> None:
-        self._unread: deque[Event] = deque()
-        self._changed = anyio.Event()
-        self._ended = False
+        self._unread = asyncio.Queue[Event | None]()
 
     async def on_event(self, event: Event) -> None:
-        if len(self._unread) < _FAR_BEHIND or not isinstance(event, MessageStreamed):
-            self._unread.append(event)
-            self._changed.set()
+        if self._unread.qsize() < _FAR_BEHIND or not isinstance(event, MessageStreamed):
+            self._unread.put_nowait(event)
 
     def end(self) -> None:
         """Let the reader stop after the last unread event."""
-        self._ended = True
-        self._changed.set()
+        self._unread.put_nowait(None)
 
     def __aiter__(self) -> Self:
         return self
 
     async def __anext__(self) -> Event:
-        while not self._unread:
-            if self._ended:
-                raise StopAsyncIteration
-            self._changed = anyio.Event()
-            await self._changed.wait()
-        return self._unread.popleft()
+        if (event := await self._unread.get()) is None:
+            raise StopAsyncIteration
+        return event

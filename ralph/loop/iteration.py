@@ -388,7 +388,6 @@ async def _look(parts: Parts, run: ActiveRun, output: Output) -> Progress:
 
 
 def _finished(run: ActiveRun, record: IterationRecord) -> list[events.Event]:
-    """Return the events of a finished iteration, in their order."""
     stamp = run.stamp(record.finished_at)
     told: list[events.Event] = []
     if record.verification is not None:

@@ -163,7 +163,6 @@ def _completion(analysis: Analysis) -> Stage:
 
 
 def _confidence(analysis: Analysis) -> Stage:
-    """Return the weighted sum, part by part, and the guide's numbers."""
     metrics = analysis.metrics
     parts = [
         Line(text=f"{_PARTS[name]} {value:g} × {weight:g} = {value * weight:g}")

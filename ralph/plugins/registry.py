@@ -332,7 +332,6 @@ class Plugins:
             self._configure(plugin)
 
     def _configure(self, plugin: Plugin) -> None:
-        """Read the plug-in's own settings."""
         if "ralph_settings" not in plugin.hooks:
             self.tables.refuse(plugin)
             return

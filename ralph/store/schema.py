@@ -56,7 +56,6 @@ runs = Table(
 
 
 def _part(name: str, number: str, *columns: Column[Any], rowid: bool = True) -> Table:
-    """Return the table of a run's numbered parts."""
     return Table(
         name,
         _METADATA,

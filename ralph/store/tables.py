@@ -438,12 +438,10 @@ def _record_of(run_id: str) -> Select[Any]:
 
 
 def _last(number: Column[int], run_id: str) -> Select[Any]:
-    """Return the query for the last number of a run's parts."""
     return select(func.max(number)).where(number.table.c.run_id == run_id)
 
 
 def _parts(number: Column[int], content: Column[str], run_id: str, after: int) -> Select[Any]:
-    """Return the query for the parts of a run with a greater number, in order."""
     return select(number, content).where(number.table.c.run_id == run_id, number > after).order_by(number)
 
 

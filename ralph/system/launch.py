@@ -142,7 +142,6 @@ def _set_limits(limits: dict[str, int], *, alone: bool) -> None:
 
 
 def _own_tasks() -> int:
-    """Return the number of the user's processes and threads."""
     found = 0
     for folder in Path("/proc").glob("[0-9]*/task"):
         with suppress(OSError):

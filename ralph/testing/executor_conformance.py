@@ -174,7 +174,6 @@ def _turn(
     limit: float = _PATIENT.iteration,
     read_only: bool = False,
 ) -> Turn:
-    """Return a turn in a folder with a limit in seconds."""
     timeouts = Timeouts(idle=_PATIENT.idle, iteration=limit, tool=_PATIENT.tool)
     return Turn(folder, iteration, timeouts, transcript or Transcript(), read_only=read_only)
 

@@ -12,6 +12,7 @@ import psutil
 from ralph.hooks import Hooks
 from ralph.loop.event_log import Clock
 from ralph.records.events import Event
+from ralph.system import process_tree
 
 
 class SeenEvents(Hooks):
@@ -80,25 +81,15 @@ def wait_until(condition: Callable[[], _T], patience: float = _PATIENCE) -> _T:
 
 def lives(pid: int) -> bool:
     """Return whether a process exists and is not a zombie."""
-    try:
-        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
-    except psutil.NoSuchProcess:
-        return False
+    return any(map(process_tree.lives, process_tree.known(pid)))
 
 
 def living(word: str) -> list[psutil.Process]:
     """Return the processes with a given word in the command line."""
-    found: list[psutil.Process] = []
-    for process in psutil.process_iter():
-        try:
-            if word in process.cmdline() and process.status() != psutil.STATUS_ZOMBIE:
-                found.append(process)
-        except psutil.Error:
-            continue
-    return found
+    found = psutil.process_iter(["cmdline"])
+    return [each for each in found if word in (each.info["cmdline"] or ()) and process_tree.lives(each)]
 
 
 def running() -> set[psutil.Process]:
     """Return the processes below this one that are running."""
-    children = psutil.Process().children(recursive=True)
-    return {child for child in children if child.is_running() and child.status() != psutil.STATUS_ZOMBIE}
+    return set(filter(process_tree.lives, psutil.Process().children(recursive=True)))

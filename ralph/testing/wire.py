@@ -253,7 +253,6 @@ def _typed(event: Body) -> bytes:
 
 
 def _completion(answer: Answer) -> Body:
-    """Return the body of a chat completion that is not streamed."""
     message: Body = {"role": "assistant", "content": answer.text or None}
     if answer.uses:
         message["tool_calls"] = [_tool_call(use, use.arguments) for use in answer.uses]
@@ -398,7 +397,6 @@ def _use_events(answer: Answer, use: ToolUse, index: int) -> Iterator[Body]:
 
 
 def _message(answer: Answer) -> Body:
-    """Return the body of a message that is not streamed."""
     said = [{"type": "text", "text": answer.text}] if answer.text else []
     used = [{**_tool_use(use), "input": _arguments(use.arguments)} for use in answer.uses]
     return {

@@ -357,7 +357,6 @@ class Checks:
         return changed
 
     def _look(self) -> dict[str, str]:
-        """Return the state of each file that a check depends on."""
         from ralph.workspace.scan import Noise
 
         every = CheckFiles()

@@ -12,6 +12,7 @@ command:command=python -c 'print(1, 2)'
 
 import re
 from collections.abc import Iterator, Mapping
+from functools import partial
 
 from pydantic import BaseModel, Field, ValidationError
 
@@ -37,17 +38,9 @@ class _ReviewKeys(BaseModel, frozen=True, extra="forbid"):
     diff: int = Field(default=60_000, ge=1_000, le=1_000_000, description="Characters of the changes that it is shown.")
 
 
-def _command(keys: _CommandKeys, context: VerifierContext) -> Verifier:
-    return _program(parse_command(keys.command), keys, context)
-
-
-def _shell(keys: _CommandKeys, context: VerifierContext) -> Verifier:
-    return _program(keys.command, keys, context)
-
-
-def _program(command: tuple[str, ...] | str, keys: _CommandKeys, context: VerifierContext) -> Verifier:
+def _program(keys: _CommandKeys, context: VerifierContext, *, split: bool = True) -> Verifier:
     return CommandVerifier(
-        command,
+        parse_command(keys.command) if split else keys.command,
         timeout=keys.timeout or context.timeout,
         redactor=context.redactor,
         confinement=context.confinement,
@@ -67,9 +60,11 @@ def _review(keys: _ReviewKeys, context: VerifierContext) -> Verifier:
 VERIFIERS: Mapping[str, VerifierProvider] = {
     kind.name: kind
     for kind in (
-        VerifierProvider("command", "a program and its arguments must end with status 0", _CommandKeys, _command),
+        VerifierProvider("command", "a program and its arguments must end with status 0", _CommandKeys, _program),
         VerifierProvider("review", "a fresh session of the agent must find the work done", _ReviewKeys, _review),
-        VerifierProvider("shell", "a shell command must end with status 0", _CommandKeys, _shell),
+        VerifierProvider(
+            "shell", "a shell command must end with status 0", _CommandKeys, partial(_program, split=False)
+        ),
     )
 }
 """The kinds by name."""

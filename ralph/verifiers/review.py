@@ -127,7 +127,6 @@ class ReviewVerifier(Verifier):
 
 
 def _problem(status: Status) -> str:
-    """Return why a status block has no verdict."""
     match status:
         case StatusMalformed(problem=problem):
             return problem

@@ -9,16 +9,17 @@ its processes, and gives the next turn a new runtime, which can continue the ses
 them, are cut short where they cannot help. It never downloads a CLI, because it is always given one.
 """
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import anyio
 
 from ralph.errors import ExecutorUnavailableError
-from ralph.executors.base import BOUNDS, Bound, Turn, watchdog
+from ralph.executors.base import BOUNDS, Bound, Turn, first_of, watchdog
 from ralph.executors.copilot.base import LOOKING, CopilotExecutor
 from ralph.executors.copilot.events import classify_failure, ends_turn, failure_in, in_the_providers_words, record
 from ralph.executors.copilot.provision import provide_cli, provide_runtime
@@ -213,10 +214,7 @@ class Conversation:
             self._usable = False
             return Failed(failure="crashed", message="The Copilot runtime died in the middle of the turn.")
 
-        async def patience() -> Outcome:
-            return await watchdog(self._turn)
-
-        return await _first(work, death, patience)
+        return await first_of(work, death, partial(watchdog, self._turn))
 
     async def close(self) -> bool:
         """End a running turn and leave the session, which can be continued; return False for a useless runtime."""
@@ -314,17 +312,3 @@ def _edited(wire: Event) -> list[str]:
     """Return the files of a patch, which can be many and can be moved."""
     sides = (mapping(edit.get(name)) for edit in objects(wire.get("fileEdits")) for name in ("before", "after"))
     return [text(side.get("path")) for side in sides]
-
-
-async def _first(*ways: Callable[[], Awaitable[Outcome]]) -> Outcome:
-    """Return what the first to end gives; the others are cancelled."""
-    ends: list[Outcome] = []
-    async with anyio.create_task_group() as group:
-
-        async def go(way: Callable[[], Awaitable[Outcome]]) -> None:
-            ends.append(await way())
-            group.cancel_scope.cancel()
-
-        for way in ways:
-            group.start_soon(go, way)
-    return ends[0]
