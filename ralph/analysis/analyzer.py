@@ -70,7 +70,7 @@ class ResponseAnalyzer:
         languages: codes of the languages to read.
         detectors: further detectors, which run after the built-in ones. The analysis leaves out a detector that raises,
             and a signal of unknown state or with a weight beyond ±100; its warnings say so.
-        window: iterations that are searched for repetition.
+        window: last iterations in which an error pattern that repeats counts.
         repeats: how often something must repeat.
         no_progress: iterations in a row without progress that are a circle, if that is more than `repeats`.
 

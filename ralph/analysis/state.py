@@ -121,13 +121,7 @@ _NO_OP = frozenset({"no-op", "asks to be stopped"})
 
 
 def find_standstill(reply: Reply, state: State, *, reported: bool | None) -> Standstill:
-    """Return the way in which a reply stands still; empty if it does not say so.
-
-    Args:
-        reply: with all signals.
-        state: of the reply.
-        reported: whether the status block counts any changes; None if it has no counter.
-    """
+    """Return the way in which a reply stands still; empty if it does not say so or its block `reported` changes."""
     if reported or state in {"blocked", "question", "limited", "error"}:
         return ""
     if {idle.name for idle in reply.signals.of("idle")} >= _NO_OP:
@@ -141,14 +135,16 @@ def find_standstill(reply: Reply, state: State, *, reported: bool | None) -> Sta
 
 _LAST = 200
 """Characters at the end of a reply by which it may wait for the user's word."""
+_STANDS = pattern(r"(?:\b(?:is|are) |已|你)\Z")
 
 
 def _stands_by(reply: Reply) -> bool:
-    """Return whether a reply ends by waiting for the user's word, and reports no work in the first person."""
+    """Return whether a reply ends by waiting for the user's word, and reports no work but what is there already."""
     scope, end = reply.scope, len(reply.reading.prose.rstrip())
     if not scope.within("standby", (max(0, end - _LAST), end)):
         return False
-    return not any(scope.before("agent", Hit(*work[1:4]), 2) for work in reply.signals.of("work"))
+    prose = reply.reading.prose
+    return all(_STANDS.search(prose[max(0, work.start - 5) : work.start]) for work in reply.signals.of("work"))
 
 
 def _was_done(reply: Reply, *, reported: bool | None) -> bool:

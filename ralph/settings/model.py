@@ -143,10 +143,10 @@ class AnalysisSettings(BaseModel, frozen=True, extra="forbid", defer_build=True)
     """The reading of replies by the built-in analyzer."""
 
     window: Annotated[PositiveInt, CONSENT] = Field(
-        default=WINDOW, le=15, description="Iterations that are searched for repetition."
+        default=WINDOW, le=15, description="Last iterations in which an error pattern that repeats counts."
     )
     repeats: Annotated[PositiveInt, CONSENT] = Field(
-        default=REPEATS, le=15, description="How often something must repeat in them to be a circle."
+        default=REPEATS, le=15, description="How often an error, a reply or what it does must repeat to be a circle."
     )
     languages: Annotated[tuple[Annotated[str, AfterValidator(_require_language)], ...], CONSENT] = Field(
         default=tuple(LEXICONS), min_length=1, description="Languages to read the agent's replies in, by their codes."

@@ -524,6 +524,25 @@ def test_sessions_called_no_ops_over_changed_files_are_a_circle_only_if_they_ask
     assert analyze_loop(asking, True).repeated_patterns == ("no-op",)
 
 
+@pytest.mark.parametrize(
+    "texts",
+    [
+        [
+            "Wrote the order form and its tests. Ready for the next task.",
+            "Fixed the price list. Ready when you are.",
+            "Updated the manual, added the index. Standing by.",
+        ],
+        [
+            "I have added the order form. Ready for the next step.",
+            "The price list has been implemented. Ready when you are.",
+            "Added a footer. Awaiting your next instruction.",
+        ],
+    ],
+)
+def test_who_reports_work_of_unknown_effect_does_not_wait(texts: list[str]) -> None:
+    assert not analyze_loop(texts).detected
+
+
 def analyze_loop(texts: list[str], progressed: bool | None = None) -> Stuck:
     """Analyze replies one after the other, as a loop does."""
     analyzer, past = ResponseAnalyzer(), list[Past]()
