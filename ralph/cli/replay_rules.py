@@ -104,7 +104,8 @@ def _settings(run: RunRecord | None, more: Sequence[Source]) -> SettingsFound:
 def rules_in_force(strategy: str | None) -> Rules:
     """Return the rules of a run in the current folder, with another strategy if one is named.
 
-    What the folder brings and the user has not consented to is left out, with a message on standard error.
+    What the folder brings and the user has not consented to is left out, with a message on standard error. Words alone
+    need a confirmation only where no verifier checks them.
     """
     settle_settings()
     found = read_settings(Path.cwd(), {"--strategy": strategy}, own="trusted")
@@ -112,7 +113,11 @@ def rules_in_force(strategy: str | None) -> Rules:
     plugins.require_sound()
     for problem in plugins.problems:
         warn(problem)
-    return Rules.of(found.settings, plugins)
+    settings = found.settings
+    checked = settings.verify != ("none",) or settings.verify_shell or settings.verifiers
+    if checked:
+        settings = evolve(settings, decision=evolve(settings.decision, confirm_words=False))
+    return Rules.of(settings, plugins)
 
 
 def _rules(found: SettingsFound) -> Rules:

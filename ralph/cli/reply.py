@@ -111,14 +111,12 @@ class Ruling:
 def judge(question: Question, rules: Rules) -> Ruling:
     """Return the analysis of a reply, and the decision of the loop after it and the replies before.
 
-    Of the limits in the rules none counts: that on iterations is the question's. A claim counts as one that verifiers
-    will check, so words alone are one.
+    Of the limits in the rules none counts: that on iterations is the question's.
     """
     now = datetime.now(UTC)
-    decision = evolve(rules.decision, confirm_words=False)
-    rules = replace(rules, limits=Limits(max_iterations=None), decision=decision)
+    rules = replace(rules, limits=Limits(max_iterations=None))
     never = len(question.previous) + 1  # no earlier reply ends the loop because it needs the user: the next one came
-    patient = replace(rules, decision=evolve(decision, blocked=never, questions=never))
+    patient = replace(rules, decision=evolve(rules.decision, blocked=never, questions=never))
     loop = Loop.recorded_elsewhere(patient, "analyze", storable(question.task))
     for earlier in question.previous:
         given = Earlier(text=earlier) if isinstance(earlier, str) else earlier

@@ -34,7 +34,7 @@ from pydantic import BaseModel, JsonValue
 
 from ralph.analysis import analyze_text
 from ralph.analysis.detectors.progress import ONLY_A_SHARE
-from ralph.analysis.result import AGAINST, VERY_HIGH, Analysis, Evidence
+from ralph.analysis.result import AGAINST, HIGH, VERY_HIGH, Analysis, Evidence
 from ralph.errors import UnknownNameError
 from ralph.status import StatusMalformed, StatusReport
 from ralph.system.text import one_line
@@ -57,7 +57,7 @@ _WHOLE = re.compile(
 NOTHING_CHANGED = "the whole run has changed nothing in the workspace"
 """The doubt about a claim of a run that has left the workspace as it was."""
 
-WORDS_ALONE = "only words say so, without a status block, and no verifier checks them"
+WORDS_ALONE = "only words say so, without a status block that agrees, and no verifier checks them"
 """The doubt about a claim by words in a run without verifiers."""
 
 _OPEN = "still open in the plan: "
@@ -71,6 +71,9 @@ _READ = 600
 _BEHIND = 80
 """Characters after a contradicting word that are quoted with it."""
 _BLOCK = frozenset({"exit_signal", "status_blocked"})
+_SAYS = frozenset({"completion_keyword", "completion_claim"})
+"""The signals of words; the form of a reply says nothing by itself."""
+_COMPLETE = frozenset({"COMPLETE", "COMPLETED", "DONE"})
 _NONE_LEFT = re.compile(
     r"\b(?:no|0|zero|nothing|none|without)\b(?: (?:further|other|more|additional))? ?(?:\w{1,20} )?"
     r"(?:remain(?:s|ing)?|left|outstanding|pending|next)\b"
@@ -158,6 +161,22 @@ class Case(BaseModel, frozen=True):
         return unanswered(self.output.outcome, len(self.output.tool_calls))
 
     @property
+    def says_done(self) -> tuple[str, str]:
+        """The first words of completion, and what contradicts them; empty without any, or if more than words decides.
+
+        An explicit `EXIT_SIGNAL` is more, and so are a question, a failure, and a turn that the agent did not end.
+        """
+        evidence = self.analysis.evidence
+        said = next((piece.text for piece in evidence if piece.signal in _SAYS and piece.weight >= HIGH), "")
+        ended = isinstance(self.output.outcome, Answered) and self.exit_signal is None
+        if not said or not ended or _contradicts(self):
+            return "", ""
+        against = (piece for piece in evidence if piece.weight <= AGAINST and piece.signal not in _BLOCK)
+        told = [f"{piece.why.rstrip('.')}{f' (“{one_line(piece.text)}”)' if piece.text else ''}" for piece in against]
+        told += [open_boxes(self.plan.still_open)] if self.plan is not None and self.plan.still_open else []
+        return one_line(said), told[0] if told else ""
+
+    @property
     def waits(self) -> bool:
         """True if the agent asks the user and did nothing else.
 
@@ -188,7 +207,7 @@ class Claim(BaseModel, frozen=True):
         reason: what makes it, in a few words.
         doubts: what speaks against it; with any of them the claim needs a confirming iteration.
         confirms: whether it can confirm the claim before it; the report of further work cannot.
-        by_words: no status block makes it, nor any box.
+        by_words: neither a status block makes it or says `STATUS: COMPLETE`, nor any box.
     """
 
     reason: str
@@ -359,9 +378,17 @@ def _by_words(case: Case) -> Claim | None:
         reason=reason,
         doubts=tuple(doubts),
         confirms=not partly,
-        by_words=not isinstance(case.analysis.status, StatusReport),
+        by_words=_status_word(case) not in _COMPLETE,
         evidence=_said(case, "completion"),
     )
+
+
+def too_little(case: Case) -> str:
+    """Return why the words of completion are no claim; empty without any, or if more than words decides."""
+    said, against = case.says_done
+    if against:
+        return f"the words say done, but: {against}"
+    return f"one word says done (“{said}”), which needs a second sign" if said else ""
 
 
 def _speaks_of_the_whole(case: Case) -> bool:

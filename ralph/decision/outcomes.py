@@ -132,18 +132,25 @@ def needs_user(decision: "Decision") -> bool:
 
 _ASKED = 500
 """Characters of the agent's own question that are quoted."""
+_CHECK = (
+    "Check now that all that the task asks for is there and right, and do what is missing. "
+    "Then end your message with the status block; EXIT_SIGNAL: true only if so."
+)
 
 
-def feedback(case: Case, doubted: Claim | None, verification: Verification | None, *, redirected: bool = False) -> str:
+def feedback(
+    case: Case, claim: Claim | None, verification: Verification | None, *, doubted: bool, redirected: bool = False
+) -> str:
     """Return the paragraphs, in the order in which the agent should read them.
 
     Args:
-        doubted: a claim that waits for its confirmation.
-        verification: the verdicts on a claim.
+        verification: the verdicts on the claim.
+        doubted: the claim waits for its confirmation.
         redirected: another part of the prompt asks for another approach already.
     """
     ended = _ended(case, redirected=redirected)
-    told = [*_refuted(verification), _doubted(doubted), ended, _unread(case), _unanswered(case), _denied(case)]
+    claimed = _unclaimed(case) if claim is None else _doubted(claim) if doubted else ""
+    told = [*_refuted(verification), claimed, ended, _unread(case), _unanswered(case), _denied(case)]
     return "\n\n".join(filter(None, told))
 
 
@@ -168,16 +175,15 @@ def _refuted(verification: Verification | None) -> Iterable[str]:
     return (*refuted, *unknown)
 
 
-def _doubted(claim: Claim | None) -> str:
-    if claim is None:
-        return ""
+def _doubted(claim: Claim) -> str:
     doubts = "\n".join(f"- {doubt}" for doubt in claim.doubts)
-    if claim.doubts != (WORDS_ALONE,):
-        return f"You said that the task is done, but:\n{doubts}\nFix that, or confirm that it is done."
-    return (
-        f"You said that the task is done, but:\n{doubts}\nCheck now that all that the task asks for is there and "
-        "right, and do what is missing. Then end your message with the status block; EXIT_SIGNAL: true only if so."
-    )
+    remedy = _CHECK if claim.doubts == (WORDS_ALONE,) else "Fix that, or confirm that it is done."
+    return f"You said that the task is done, but:\n{doubts}\n{remedy}"
+
+
+def _unclaimed(case: Case) -> str:
+    said, against = case.says_done
+    return "" if against or not said else f"You said “{said}”, but no status block with EXIT_SIGNAL does. {_CHECK}"
 
 
 def _ended(case: Case, *, redirected: bool) -> str:
@@ -231,6 +237,7 @@ class Streaks(BaseModel, frozen=True):
         calm: iterations in a row after that which were not stuck; after three, a loop that is stuck again gets another
             change of approach.
         confirming: the next iteration may confirm a claim of completion.
+        said_done: iterations of the run, in a row or not, that said "done" without an EXIT_SIGNAL.
     """
 
     answered: bool = False
@@ -244,6 +251,7 @@ class Streaks(BaseModel, frozen=True):
     pivoted: bool = False
     calm: NonNegativeInt = 0
     confirming: bool = False
+    said_done: NonNegativeInt = 0
 
     def after(self, case: Case) -> "Streaks":
         """Return the counts with one more iteration, before its decision.
@@ -277,6 +285,7 @@ class Streaks(BaseModel, frozen=True):
             test_only=self.test_only + 1 if analysis.completion.test_only and not case.moved else 0,
             pivoted=self.pivoted and not recovered,
             calm=calm,
+            said_done=self.said_done + (1 if case.says_done[0] and not case.says_done[1] else 0),
         )
 
     def decided(self, decision: Decision) -> "Streaks":

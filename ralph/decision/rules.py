@@ -28,7 +28,7 @@ from ralph.analysis.result import Evidence
 from ralph.analysis.stuck import CIRCLES, NO_OP, TESTING, WATCHING
 from ralph.decision.backing import backing, named
 from ralph.decision.breaker import BreakerState
-from ralph.decision.claims import NOTHING_CHANGED, Case, Claim, open_boxes, waiting
+from ralph.decision.claims import NOTHING_CHANGED, Case, Claim, open_boxes, too_little, waiting
 from ralph.decision.limits import DecisionSettings, LimitReached
 from ralph.decision.outcomes import (
     LONGEST_WAIT,
@@ -43,6 +43,7 @@ from ralph.decision.outcomes import (
     feedback,
     held_by,
 )
+from ralph.system.text import counted
 from ralph.types import evolve
 from ralph.types.output import Interrupted, TimedOut
 from ralph.types.verification import PriorChecks, Verification
@@ -277,17 +278,20 @@ def _outage(situation: Situation) -> Halt | Pause | None:
 
 
 def _fate_of_claim(situation: Situation) -> str:
-    """Return why the claim of an iteration did not count when another rule ends the run.
+    """Return why the claims of a run did not count when another rule ends it.
 
     Each refuting verifier is named with its last words, which are where programs say what failed; else the doubts are.
     """
-    claim = situation.claim
+    claim, times = situation.claim, situation.streaks.said_done
     verdicts = situation.verification.refuted if situation.verification is not None else ()
-    if not verdicts and claim is not None and _doubted(situation):
+    if verdicts:
+        last = ((verdict, " ".join(verdict.output.strip().rpartition("\n")[2].split())[:_SAID]) for verdict in verdicts)
+        told = (f"{named(verdict.verifier)}{f' ({words})' if words else ''}" for verdict, words in last)
+        return f"; the claim of completion was refuted by {', '.join(told)}"
+    if claim is not None and _doubted(situation):
         return f"; the claim of completion {waiting(claim.doubts)}"
-    last = ((verdict, " ".join(verdict.output.strip().rpartition("\n")[2].split())[:_SAID]) for verdict in verdicts)
-    told = (f"{named(verdict.verifier)}{f' ({words})' if words else ''}" for verdict, words in last)
-    return f"; the claim of completion was refuted by {', '.join(told)}" if verdicts else ""
+    said = f"; the agent said “done” or the like {counted(times, 'time')}, but no status block with EXIT_SIGNAL did"
+    return said if times else ""
 
 
 def _why_within_limits(situation: Situation) -> str:
@@ -423,7 +427,7 @@ def _continue(situation: Situation) -> Continue:
     warning = situation.breaker.reason if situation.breaker.warning else ""
     return Continue(
         reason=reason,
-        feedback=feedback(case, claim if doubted else None, verification, redirected=bool(pivot or warning)),
+        feedback=feedback(case, claim, verification, doubted=doubted, redirected=bool(pivot or warning)),
         pivot=pivot,
         warning=warning,
         confirm=doubted or (claim is not None and not _is_refuted(verification) and _unverified(situation)),
@@ -444,7 +448,7 @@ def _why_unclaimed(case: Case) -> str:
     open_plan = case.plan is not None and bool(case.plan.still_open)  # for which done words are taken for progress
     overruled = open_plan and case.analysis.state == "progress" and case.analysis.completion.detected
     if case.analysis.state != "done" and not overruled:
-        return "nothing says that the task is done"
+        return too_little(case) or "nothing says that the task is done"
     if case.exit_signal:
         said = "the agent says that the task is done"
     else:

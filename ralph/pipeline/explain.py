@@ -10,7 +10,7 @@ from pydantic import BaseModel
 
 from ralph.analysis.result import CONFIDENCE_WEIGHTS, Analysis, Evidence
 from ralph.decision.breaker import BreakerState
-from ralph.decision.claims import STRENGTH, Case, Claim
+from ralph.decision.claims import STRENGTH, Case, Claim, too_little
 from ralph.decision.outcomes import Complete, Considered, Decision, Halt, Streaks, following
 from ralph.decision.rules import Situation, consider
 from ralph.pipeline.evaluate import Rules, differs, situation_of
@@ -156,8 +156,6 @@ def _completion(analysis: Analysis) -> Stage:
     lines = [Line(text=f"claims that count: {', '.join(done.keywords)}", mark="for")] if done.keywords else []
     contradicting = [piece for piece in analysis.evidence if piece.weight <= -50 and piece.signal != "exit_signal"]
     lines += [Line(text=f"{piece.signal} contradicts: {piece.why}", mark="against") for piece in contradicting[:5]]
-    if not done.detected and done.keywords and not contradicting:
-        lines.append(Line(text="one claim needs a second signal, such as passing tests", mark="against"))
     word = "the words say that it is done" if done.detected else "the words do not say that it is done"
     return Stage(name="completion", conclusion=f"{word} ({strength})", lines=tuple(lines))
 
@@ -227,7 +225,7 @@ def _unclaimed(case: Case) -> Iterable[Line]:
     elif case.plan is None and analysis.metrics.completion_source == "plan" and analysis.metrics.completion_score < 100:
         yield Line(text=f"the plan is done by {analysis.metrics.completion_score:g} %", mark="against")
     if not analysis.completion.detected:
-        yield Line(text="no words say that it is done", mark="against")
+        yield Line(text=too_little(case) or "no words say that it is done", mark="against")
     elif (strength := analysis.completion.confidence) < STRENGTH:
         yield Line(text=f"the words' strength is {strength:g}; auto asks for {STRENGTH:g}", mark="against")
 

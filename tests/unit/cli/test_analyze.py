@@ -217,6 +217,37 @@ def test_people_see_the_ladder_the_work_and_that_it_is_done(ralph: Callable[...,
     assert "✅" not in shown
 
 
+@pytest.mark.parametrize("said", ["Done.", "All done.", "The export is done.\nRemaining work: quote fields."])
+def test_what_is_not_taken_for_done_is_not_shown_as_detected(
+    ralph: Callable[..., Any], workspace: Path, said: str
+) -> None:
+    (workspace / "reply.md").write_text(said)
+    shown = ralph("analyze", "reply.md")
+    assert ("✅" in shown.out, "continue: " in shown.out, shown.code) == (False, True, 0)
+    chain = ralph("analyze", "reply.md", "--explain-decision").out
+    assert "no words say" not in chain
+    assert "nothing says" not in chain
+
+
+def test_words_alone_are_judged_as_a_run_with_these_verifiers_would(
+    ralph: Callable[..., Any], workspace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (workspace / "reply.md").write_text("All tasks are complete. Nothing is left to do.")
+
+    def judged() -> tuple[str, bool]:
+        told = json.loads(ralph("analyze", "reply.md", "--json").out)
+        return told["decision"], "no verifier checks" in told["decision_reason"]
+
+    assert judged() == ("complete", False), "a review checks the claim"
+    monkeypatch.setenv("RALPH_VERIFY", '["none"]')
+    assert judged() == ("continue", True)
+    monkeypatch.setenv("RALPH_VERIFY_SHELL", '["true"]')
+    assert judged() == ("complete", False)
+    monkeypatch.delenv("RALPH_VERIFY_SHELL")
+    monkeypatch.setenv("RALPH_DECISION__CONFIRM_WORDS", "false")
+    assert judged() == ("complete", False)
+
+
 def test_going_in_circles_first_asks_for_another_approach_and_then_ends() -> None:
     text = "I tried to run the build and it failed with Error: cannot find module foo."
     first = _judged(text, previous=[text, text])

@@ -155,6 +155,65 @@ def test_words_alone_are_confirmed_before_they_end_a_run() -> None:
 
 
 @pytest.mark.parametrize(
+    ("said", "word"),
+    [
+        ("Done.", "Done"),
+        ("All done.", "done"),
+        ("I have finished everything you asked for.", "finished"),
+        ("Erledigt.", "Erledigt"),
+    ],
+)
+def test_an_agent_whose_words_are_too_few_is_asked_for_the_status_block(said: str, word: str) -> None:
+    record, seen, executor = run([said], limits=Limits(max_iterations=4))
+    assert (record.stop_reason, record.iterations) == ("limit_reached", 4)
+    assert seen.iterations[0].decision.reason == f"one word says done (“{word}”), which needs a second sign"
+    assert f"You said “{word}”, but no status block with EXIT_SIGNAL does. Check now" in executor.prompts[1].text
+    assert "Then end your message with the status block" in executor.prompts[1].text
+    assert record.detail.endswith(
+        "; the agent said “done” or the like 4 times, but no status block with EXIT_SIGNAL did"
+    )
+    record, _, _ = run([said, DONE], limits=Limits(max_iterations=4))
+    assert (record.stop_reason, record.iterations, record.still_open) == ("completed", 2, ())
+
+
+@pytest.mark.parametrize(
+    ("said", "reason"),
+    [
+        (
+            "The export is done, and the build passes.\nRemaining work: quote fields.",
+            "the words say done, but: Something is left to do (“Remaining work”)",
+        ),
+        ("I read the parser.", "nothing says that the task is done"),
+        (WORKING, "the agent says that work is left"),
+    ],
+)
+def test_what_is_contradicted_or_not_said_asks_for_no_block(said: str, reason: str) -> None:
+    record, seen, executor = run([said], limits=Limits(max_iterations=2))
+    assert [one.decision.reason for one in seen.iterations] == [reason, seen.iterations[1].decision.reason]
+    assert "no status block with" not in executor.prompts[1].text
+    assert "or the like" not in record.detail
+
+
+def test_done_is_too_little_while_boxes_are_open() -> None:
+    scenery = Scenery(*"abcdef", plans=("- [ ] one\n- [ ] two\n",))
+    _, seen, executor = run(["Done."], scenery, limits=Limits(max_iterations=2))
+    assert seen.iterations[0].decision.reason == (
+        "the words say done, but: 2 items of the plan are open, the first: one"
+    )
+    assert "no status block with" not in executor.prompts[1].text
+
+
+@pytest.mark.parametrize(
+    ("block", "iterations"),
+    [("REASON: whatever", 2), ("STATUS: WORKING", 2), ("STATUS: COMPLETE", 1), ("STATUS: done", 1)],
+)
+def test_only_a_block_that_says_so_spares_words_their_confirmation(block: str, iterations: int) -> None:
+    said = f"The task is complete.\n---RALPH_STATUS---\n{block}\n---END_RALPH_STATUS---"
+    record, _, _ = run([said])
+    assert (record.stop_reason, record.iterations) == ("completed", iterations)
+
+
+@pytest.mark.parametrize(
     "parts",
     [
         {"verify": [Passes()]},

@@ -8,7 +8,7 @@ import pytest
 from ralph.analysis import Further, Opinion
 from ralph.cli.reply import Question, judge
 from ralph.decision.claims import strategy_named
-from ralph.decision.limits import Limits
+from ralph.decision.limits import DecisionSettings, Limits
 from ralph.decision.outcomes import Streaks
 from ralph.loop.runner import Runner
 from ralph.pipeline.evaluate import Rules
@@ -24,7 +24,8 @@ BLOCK = "---RALPH_STATUS---\nEXIT_SIGNAL: {}\n---END_RALPH_STATUS---\n"
 
 
 def chain(text: str, strategy: str = "auto", **more: object) -> dict[str, Stage]:
-    ruling = judge(Question.model_validate({"text": text, **more}), Rules(strategy=strategy_named(strategy)))
+    rules = Rules(strategy=strategy_named(strategy), decision=DecisionSettings(confirm_words=False))
+    ruling = judge(Question.model_validate({"text": text, **more}), rules)
     return {stage.name: stage for stage in ruling.chain}
 
 
