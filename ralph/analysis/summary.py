@@ -7,7 +7,7 @@ from itertools import chain, islice
 from ahocorasick_rs import AhoCorasick
 
 from ralph.analysis.result import Reply, Signals
-from ralph.analysis.text import PrefilteredPattern
+from ralph.analysis.text import NUMBERS, PrefilteredPattern, number_of
 from ralph.system.text import counted, pattern
 
 _READ = 20_000
@@ -30,15 +30,8 @@ _STEMS = ("chang", "touch", "modif", "updat", "edit", "creat", "added", "wrote",
 """Parts of words, one of which is in every match of a number of files."""
 _CHINESE = "|".join(word for word in _KIND_OF if not word.isascii())
 
-_TEN = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
-_NUMBERS = {
-    **{word: number for number, word in enumerate(_TEN, start=1)},
-    **{word: number for number, word in enumerate("一二三四五六七八九十", start=1)},
-    "both": 2,
-    "兩": 2,
-    "两": 2,
-}
-_ANY_NUMBER = (*"0123456789", *_NUMBERS)
+_TEN = NUMBERS[1:11]
+_ANY_NUMBER = (*"0123456789一二兩两三四五六七八九十", *_TEN, "both")
 _N = rf"(?:\d{{1,6}}|{'|'.join(_TEN)}|both)"
 _N_CHINESE = r"(?:\d{1,6}|[一二兩两三四五六七八九十])"
 
@@ -158,7 +151,7 @@ def _count_files(lower: str) -> int:
         said = {name.rstrip("1234"): text for name, text in match.groupdict().items() if text}
         if not _NOT_YET.search(lower, max(0, match.start() - 20), match.start()):
             kind = _KIND_OF.get(said["how"], "changed")
-            most[kind] = max(most.get(kind, 0), _number(said["n"]))
+            most[kind] = max(most.get(kind, 0), number_of(said["n"]))
     return most.get("changed") or sum(most.values())
 
 
@@ -203,9 +196,5 @@ def _count_repairs(lower: str) -> int:
     if not words:
         return 0
     if match := min(_around(lower, words, _FIXED, _AROUND_REPAIR, _FAULTS), key=re.Match[str].start, default=None):
-        return _number(match["n"] or match["m"] or match["l"] or match["z"])
+        return number_of(match["n"] or match["m"] or match["l"] or match["z"])
     return sum(1 for _ in islice(_FIXED_ONE.finditer(lower), _MOST))
-
-
-def _number(said: str) -> int:
-    return _NUMBERS.get(said) or int(said)

@@ -357,3 +357,122 @@ _DIGIT = pattern(r"\d")
 def has_digit(text: str) -> bool:
     """Return whether a text has a digit of any script; ten searches for one character each are the fastest."""
     return any(map(text.__contains__, "0123456789")) or (not text.isascii() and _DIGIT.search(text) is not None)
+
+
+_ENGLISH = (
+    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen "
+    "eighteen nineteen twenty"
+)
+_NUMERALS = (
+    _ENGLISH,
+    "零 一 二 三 四 五 六 七 八 九 十",
+    "cero uno dos tres cuatro cinco seis siete ocho nueve diez once doce trece catorce quince",
+    "null eins zwei drei vier fünf sechs sieben acht neun zehn elf zwölf dreizehn vierzehn fünfzehn",
+)
+NUMBERS = _ENGLISH.split()
+_TENS = (
+    "twenty thirty forty fifty sixty seventy eighty ninety",
+    "veinte treinta cuarenta cincuenta sesenta setenta ochenta noventa",
+    "zwanzig dreißig vierzig fünfzig sechzig siebzig achtzig neunzig",
+)
+_ORDINALS = "first second third fourth fifth sixth seventh eighth ninth tenth eleventh"
+_VALUES = {
+    **{word: number for words in _NUMERALS for number, word in enumerate(words.split())},
+    **{word: 10 * number for words in _TENS for number, word in enumerate(words.split(), 2)},
+    **{word: number for number, word in enumerate(_ORDINALS.split(), 1)},
+    "both": 2,
+    "兩": 2,
+    "两": 2,
+}
+
+
+def number_of(written: str) -> int:
+    """Return the value of digits, a word, an ordinal ("third"), or tens and ones in Chinese."""
+    digits = written.replace(",", "").replace(".", "")
+    if digits.isdecimal() or written in _VALUES:
+        return int(digits) if digits.isdecimal() else _VALUES[written]
+    tens, _, ones = written.partition("十")
+    return 10 * _VALUES.get(tens, 1) + _VALUES.get(ones, 0)
+
+
+class Quantity(NamedTuple):
+    """A percentage, a fraction or a count beside the whole that it is a share of, and its place.
+
+    Attributes:
+        is_stated: its own words say that the part is done.
+    """
+
+    start: int
+    end: int
+    part: float
+    whole: int
+    is_stated: bool = False
+
+    @property
+    def is_partial(self) -> bool:
+        return self.part < self.whole
+
+
+_WRITTEN = "|".join(sorted((word for word in _VALUES if not word.isascii() or len(word) > 2), key=len, reverse=True))
+_NUMBER_READ = rf"(?:\d{{1,3}}(?:[.,]\d{{3}})+|\d{{1,7}}|{_WRITTEN})"
+_OF = r"(?:out of|of|von|aus|der|de)"
+# From the sign or word between a count and its whole on, as patterns that begin with one character are found sooner.
+_WHOLE = pattern(
+    rf"(?:\s?/\s?|\s{_OF}\s(?:the |all |its |their |our |den |las |los |un total de |insgesamt ){{0,2}})"
+    rf"({_NUMBER_READ})(?![a-zäöüñ]|\d|[.,]\d|\s?[/%]|\s(?:19|20)\d\d)"
+)
+_COUNT = pattern(rf"(?<![a-z0-9.,/$€£#-])(?<!\d:)(?<![äöüáéíóúñ]){_NUMBER_READ}\Z")
+_MOST_WRITTEN = 24  # characters before that sign in which the count stands
+_PERCENTAGE = pattern(
+    r"[0-9](?<![a-z0-9.,$€£/-].)[0-9]{0,2}(?:[.,][0-9]{1,3})?\s?(?:[%％]|percent\b|per cent\b|prozent\b|por ciento\b)"
+    r"(?!\s?[/:–-]\s?[0-9])"
+)
+_PERCENT_SIGNS = ("%", "％", "percent", "per cent", "prozent", "por ciento")
+# "百分之五十", "七成", and "15 个故事中完成了 8 个".
+_HAN = r"[0-9]{1,4}|[一二三四五六七八九]?十[一二三四五六七八九]?|[一二三四五六七八九]"
+_CHINESE = pattern(
+    rf"百分之\s?(?P<percent>{_HAN})|(?P<tenths>[一二三四五六七八九])成(?![功员員果立为為本品长長分就熟型])"
+    rf"|(?P<whole>{_HAN})\s?[个個项項章页頁条條][^。；\n]{{0,30}}?"
+    rf"(?:[中里][的,，]?|完成了?|[^未没沒]了)\s?(?P<part>{_HAN})\s?[个個项項章页頁条條]"
+)
+# "34 entries, 3 of them are ticked"
+_OF_THEM = pattern(rf"\b(\d{{1,5}}) [a-z][^.;\n]{{0,40}}?[ ,]({_NUMBER_READ}) of them (?:are|is)\b")
+MOST_QUANTITIES = 200  # that are examined, from the beginning and as many from the end
+_MOST_READ = 6_000  # characters in which they are sought, at the beginning and as many at the end
+_YEARS = range(1900, 2200)
+
+
+def read_quantities(text: str) -> Iterator[Quantity]:
+    """Yield the percentages, fractions and counts of a text in lower case that have a whole, in no order.
+
+    Dates, versions, times and paths are none. A part that is more than its whole is none either, as in "24/7".
+    """
+    for match in _WHOLE.finditer(text):
+        before = _COUNT.search(text, max(0, match.start() - _MOST_WRITTEN), match.start())
+        if before is None:
+            continue
+        part, whole = number_of(before[0]), number_of(match[1])
+        if part <= whole and not (whole in _YEARS and part <= 31):
+            yield Quantity(before.start(), match.end(), part, whole)
+    for match in _OF_THEM.finditer(text) if " of them " in text else ():
+        if (part := number_of(match[2])) <= number_of(match[1]):
+            yield Quantity(*match.span(), part, number_of(match[1]))
+    if any(map(text.__contains__, _PERCENT_SIGNS)):
+        for match in _PERCENTAGE.finditer(text):
+            amount = float(match[0].rstrip("%％abcdefghijklmnopqrstuvwxyz \t\n").replace(",", "."))
+            if amount <= 100:
+                yield Quantity(*match.span(), amount, 100)
+    for match in () if text.isascii() else _CHINESE.finditer(text):
+        percent, tenths, whole, part = match.groups()
+        if percent or tenths:
+            yield Quantity(*match.span(), number_of(percent or tenths), 100 if percent else 10)
+        elif number_of(part) <= number_of(whole):
+            yield Quantity(*match.span(), number_of(part), number_of(whole), is_stated=True)
+
+
+def read_ends(text: str) -> Iterator[Quantity]:
+    """Yield the same of the beginning and the end of a text; in between, a long one tells of its parts."""
+    end = len(text)
+    for first, last in ((0, end),) if end <= 2 * _MOST_READ else ((0, _MOST_READ), (end - _MOST_READ, end)):
+        for found in read_quantities(text[first:last]):
+            yield found._replace(start=found.start + first, end=found.end + first) if first else found

@@ -14,7 +14,8 @@ from itertools import islice
 from operator import itemgetter
 
 from ralph.analysis.detectors.activity import announcement_end, ends_of, in_list
-from ralph.analysis.detectors.objections import IDENTIFIER, Objections, is_check_verdict, task_of
+from ralph.analysis.detectors.objections import IDENTIFIER, Objections, task_of
+from ralph.analysis.detectors.tests import is_check_verdict
 from ralph.analysis.lexicon import Role
 from ralph.analysis.result import HIGH, VERY_HIGH, Reply, Signal
 from ralph.analysis.text import Span

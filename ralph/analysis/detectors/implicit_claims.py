@@ -23,7 +23,8 @@ from typing import NamedTuple
 
 from ralph.analysis.detectors.activity import announcement_end
 from ralph.analysis.detectors.claims import is_stated
-from ralph.analysis.detectors.objections import Objections, is_check_verdict, task_of
+from ralph.analysis.detectors.objections import Objections, task_of
+from ralph.analysis.detectors.tests import is_check_verdict
 from ralph.analysis.lexicon import Role
 from ralph.analysis.result import AGAINST, HIGH, VERY_HIGH, Reply, Signal
 from ralph.analysis.state import classifier, completion_signal

@@ -1,19 +1,15 @@
 """Objections to a word that seems to claim completion: its own sentence, what surrounds it, and the task.
 
-A task says what is a part and what is the whole, and which words of a reply only repeat it. `read_quantities` reads the
-percentages, fractions and counts of a text in any language, each compared with its whole; `Objections.shares` are those
-that measure the work, and not, say, its tests' coverage or the page of a document.
+A task says what is a part and what is the whole, and which words of a reply only repeat it. `Objections.shares` are the
+percentages, fractions and counts that measure the work, and not, say, its tests' coverage or the page of a document.
 """
 
-import re
-from collections.abc import Iterator, Mapping
 from functools import cached_property, lru_cache
-from typing import NamedTuple
 
-from ralph.analysis.detectors.activity import announcement_end, line_start
+from ralph.analysis.detectors.activity import announcement_end, ends_of, line_start
 from ralph.analysis.lexicon import Role
 from ralph.analysis.result import Reply
-from ralph.analysis.text import Span, has_digit
+from ralph.analysis.text import MOST_QUANTITIES, NUMBERS, Quantity, Span, has_digit, number_of, read_ends
 from ralph.analysis.vocabulary import Hit, Scope
 from ralph.system.text import pattern
 
@@ -54,16 +50,6 @@ _SEVERAL = pattern(
 _SINGLE = pattern(
     r"\b(?:user story|as an? [a-z ]{3,40} i want|(?:this|the|next|one) (?:story|task|issue|ticket|item|bug))\b"
 )
-NUMBERS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
-
-_NUMERALS = (
-    NUMBERS,
-    ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth", "eleventh"),
-    ("cero", "uno", "dos", "tres", "cuatro", "cinco", "seis", "siete", "ocho", "nueve", "diez", "once", "doce"),
-    ("null", "eins", "zwei", "drei", "vier", "fünf", "sechs", "sieben", "acht", "neun", "zehn", "elf", "zwölf"),
-    tuple("零一二三四五六七八九十"),
-)
-_VALUES = {word: n + (words[0] == "first") for words in _NUMERALS for n, word in enumerate(words)}
 # The number of things that a title is about.
 _ITEMS = pattern(
     rf"(?<![\w.,-])(\d{{1,4}}|{'|'.join(NUMBERS[2:])}) (?:[a-z-]{{3,16}} ){{0,2}}"
@@ -136,11 +122,6 @@ class Task:
         )
 
 
-def number_of(written: str) -> int:
-    """Return the value of digits, a word, or an ordinal ("third")."""
-    return int(written) if written.isdigit() else _VALUES[written]
-
-
 def _stems(text: str) -> frozenset[str]:
     """Return the content words of a text without their endings."""
     return frozenset(_ENDING.sub("", word) for word in _CONTENT.findall(text) if word not in _EMPTY)
@@ -157,93 +138,6 @@ def task_of(task: str) -> Task:
     return Task(task)
 
 
-class Quantity(NamedTuple):
-    """A percentage, a fraction or a count beside the whole that it is a share of, and its place.
-
-    Attributes:
-        is_stated: its own words say that the part is done.
-    """
-
-    start: int
-    end: int
-    part: float
-    whole: int
-    is_stated: bool = False
-
-    @property
-    def is_partial(self) -> bool:
-        return self.part < self.whole
-
-
-_WRITTEN = "|".join(sorted((word for word in _VALUES if not word.isascii() or len(word) > 2), key=len, reverse=True))
-_ENDS = r"(?![a-zäöüñ]|\d|[.,]\d|\s?[/%])"
-_WHOLE = rf"(?:the |all |its |their |our |den |las |los |un total de |insgesamt ){{0,2}}(\d{{1,5}}|{_WRITTEN}){_ENDS}"
-# From the sign or word between a count and its whole on; `re` skips to the text with which such a pattern begins.
-_WHOLES = {
-    "/": pattern(rf"/(?<=[0-9 ]/)\s?(\d{{1,5}}){_ENDS}"),
-    **{f" {of} ": pattern(rf" {of} {_WHOLE}") for of in ("of", "von", "aus", "der", "de")},
-}
-_THEM = {f" {of}": pattern(rf" {of}\b") for of in ("of them", "of these", "of those", "davon", "de ellos", "de ellas")}
-_COUNT = pattern(rf"(?<![a-z0-9.,/$€£#-])(?<!\d:)(\d{{1,5}}|(?<![äöüáéíóúñ])(?:{_WRITTEN}))(?: out)?\s?\Z")
-_MOST_WRITTEN = 24  # characters before that sign in which the count stands
-_PERCENTAGE = pattern(
-    r"[0-9](?<![a-z0-9.,$€£/-].)[0-9]{0,2}(?:[.,][0-9]{1,3})?\s?(?:[%％]|percent\b|per cent\b|prozent\b|por ciento\b)"
-    r"(?!\s?[/:–-]\s?[0-9])"
-)
-# "百分之五十", "七成", and "15 个故事中完成了 8 个".
-_CHINESE = pattern(
-    r"百分之\s?(?P<percent>[0-9]{1,3}|[一二三四五六七八九]?十?[一二三四五六七八九]?)(?![0-9])"
-    r"|(?P<tenths>[一二三四五六七八九])成(?![功员員果立为為本品长長分就熟型])"
-    r"|(?P<whole>[0-9]{1,4})\s?[个個项項章页頁条條][^。；\n]{0,30}?"
-    r"(?:[中里][的,，]?|完成了?|[^未没沒]了)\s?(?P<part>[0-9]{1,4})\s?[个個项項章页頁条條]"
-)
-_PERCENT_SIGNS = ("%", "％", "percent", "per cent", "prozent", "por ciento")
-_MOST_QUANTITIES = 200
-_YEARS = range(1900, 2200)
-
-
-def read_quantities(text: str) -> Iterator[Quantity]:
-    """Yield the percentages, fractions and counts of a text in lower case that have a whole, in no order.
-
-    Dates, versions, times and paths are none. A part that is more than its whole is none either, as in "24/7".
-    """
-    for match, before in _counted(text, _WHOLES):
-        part, whole = number_of(before[1]), number_of(match[1])
-        if part <= whole and not (whole in _YEARS and part <= 31):
-            yield Quantity(before.start(), match.end(), part, whole)
-    for match, before in _counted(text, _THEM):
-        part = number_of(before[1])
-        yield Quantity(before.start(), match.end(), part, part + 1)
-    if any(map(text.__contains__, _PERCENT_SIGNS)):
-        for match in _PERCENTAGE.finditer(text):
-            amount = float(match[0].rstrip("%％abcdefghijklmnopqrstuvwxyz \t\n").replace(",", "."))
-            if amount <= 100:
-                yield Quantity(*match.span(), amount, 100)
-    if not text.isascii():
-        yield from _chinese_quantities(text)
-
-
-def _counted(text: str, expressions: Mapping[str, re.Pattern[str]]) -> Iterator[tuple[re.Match[str], re.Match[str]]]:
-    """Yield the matches with a count right before them, and that count."""
-    for sign, expression in expressions.items():
-        for match in expression.finditer(text) if sign in text else ():
-            if before := _COUNT.search(text, max(0, match.start() - _MOST_WRITTEN), match.start()):
-                yield match, before
-
-
-def _chinese_quantities(text: str) -> Iterator[Quantity]:
-    for match in _CHINESE.finditer(text):
-        percent, tenths, whole, part = match.groups()
-        if percent:
-            tens, ten, ones = percent.rpartition("十")
-            amount = int(percent) if percent.isdigit() else number_of(tens or "一") * 10 * bool(ten)
-            yield Quantity(*match.span(), amount + (number_of(ones) if ones and not ones.isdigit() else 0), 100)
-        elif tenths:
-            yield Quantity(*match.span(), number_of(tenths), 10)
-        elif whole and int(part) <= int(whole):
-            yield Quantity(*match.span(), int(part), int(whole), is_stated=True)
-
-
 _TAKEN = 20  # words of a sentence that may retract a claim
 _PARTS = 10  # words of a sentence that may name a part
 _NEAR = 300  # characters of a sentence that are read on either side of a word
@@ -251,32 +145,41 @@ _CLAUSE_MARKS = ",;，；、（(—–|"
 _CLAUSE = 80  # characters of a clause that are read on either side of a quantity
 # These may stand beside a quantity that is a whole clause: "al 50 %", "about 8 of 15 so far".
 _BY_ITSELF = pattern(
-    r"(?:\b(?:about|around|roughly|almost|nearly|only|just|so far|now|already|at|al|un|ya|zu|bei|etwa|erst|bisher|a|i'm"
-    r"|we're|we are|i am|it is|it's|that's|that is|this is|va|vamos|ca)\b|[约約]|大[约約概]|目前|已|[^\w])*"
+    r"(?:\b(?:about|around|roughly|almost|nearly|only|just|so far|now|already|at|al|un|ya|zu|bei|etwa|erst|bisher|a|by"
+    r"|to|i'm|we're|we are|i am|it is|it's|that's|that is|this is|va|vamos|ca)\b|[约約]|大[约約概]"
+    r"|目前|已|[达達]到|[^\w])*"
 )
 _NEXT = 4  # characters between a share and the word after it, emphasis included
 _RIGHT_BEHIND = _NEXT + len("completed")
 # The things of which a share is the subject: "Half of the pages are converted".
 _OF_THINGS = pattern(
-    r"\s?of (?:the|all|its|our|these) (?!code\b|branch|lines?\b|time\b|memory\b|traffic\b|requests?\b)"
-    r"[a-z -]{2,40} (?:is|are|has|have)\b"
+    r"\s?(?:(?:of |de )?(?:the|all|its|our|these|las|los)|der) "
+    r"(?!code\b|branch|lines?\b|time\b|memory\b|traffic\b|requests?\b)"
+    r"[a-zäöüßáéíóúñ -]{2,40} (?:is|are|has|have|ist|sind|está|están)\b"
 )
+# Numbers that are named as all, such as "all 8 stories", but not "3 of all 8".
+_ALL_OF = pattern(r"(?:(?<!of )\ball (?:the )?|\balle |\btod[ao]s l[ao]s |全部|所有)(\d{1,5})(?![a-z\d]|[.,]\d)")
+_SKIPPED = pattern(
+    r"[^.;\n\d]{0,30}\b(\d{1,5}) (?:tests? )?(?:(?:are|were) )?(?:skipped|xfailed|ignored|omitid[ao]s|übersprungen)\b"
+)
+_EARLIER = pattern(
+    r"\b(?:previously|before|earlier|formerly|had|(?:up|down) from|antes|anteriormente|vorher|zuvor)\b|\bwas\s\Z"
+    r"|此前|之前|先前"
+)
+_PAST = pattern(r"[\w ]{0,40} (?:was|were)\b")  # "80% of the work was in the parser"
+_TICKED = pattern(r"[\s*_]{0,3}[✅✔✓☑]")
+# A thing by its measure: "1/2 cup", "3/4 waltz"; a plural is counted.
+_SINGULAR = pattern(r"\s[a-z]{2,20}(?<![sn])(?![\w-])")
+_OPEN: tuple[Role, ...] = ("open", "left", "failing", "trouble", "following", "qualifier")
+_HUNDRED = 100
 # What is counted with these is a place or a try, and not work: "page 3 of 8", "iteration 3/10".
 _PLACES = pattern(
     r"(?:\b(?:page|commit|line|chapter|attempt|iteration|loop|round|run|try|pass|day|week|session|slide|figure|version"
-    r"|página|intento|iteración|línea|seite|versuch|zeile|durchlauf|by|score|rated|rating)\s?#?|第\s?)\Z"
+    r"|página|intento|iteración|línea|seite|versuch|zeile|durchlauf|score|rated|rating)\s?#?|第\s?)\Z"
 )
 _COUNTED_WORK: tuple[Role, ...] = ("goal", "member", "piece", "stage")
 _LINKS: tuple[Role, ...] = (
-    "progress",
-    "finished",
-    "work",
-    "keyword",
-    "passes",
-    "closed",
-    "verified",
-    "achieve",
-    "open",
+    *("progress", "finished", "work", "keyword", "passes", "closed", "verified", "achieve", "open"),
 )
 _PART = pattern(r"\bfirst\s(?:\d{1,4}|one|two|three|four|five|few|half|part|step|phase|batch|of)\b")
 # endings of words for some of a number of things
@@ -306,7 +209,9 @@ _LABEL = 60  # characters of a label that says what is wanted
 _ITEM_STATE = pattern(r"\s{0,8}(?:[-*+•]|\d{1,3}[.)])\s[^\n:：—]{1,80}(?:[:：—]|\s[-–])[\s*_✅✓✔☑️]{0,6}\Z")
 _NUMBER = pattern(r"[\s*_#-]{0,4}\d")
 _ATTRIBUTES = frozenset({"failing", "blocked", "incomplete", "broken", "partial", "unfinished", "open"})
-_NOUN = pattern(r"[\s*_]{1,3}(?!and\b|or\b|on\b|by\b|in\b|for\b|because\b|at\b|with\b|until\b|since\b)[a-z]")
+_NOUN = pattern(
+    r"[\s*_]{1,3}(?!of\b|the\b|de\b|der\b|and\b|or\b|on\b|by\b|in\b|for\b|because\b|at\b|with\b|until\b|since\b)[a-z]"
+)
 _COPULA = pattern(r"\b(?:is|are|was|were|remains?|still)[\s*_]{1,3}(?:\w{1,12}[\s*_]{1,3})?\Z")
 _ONES = ("task", "step", "part", "item", "milestone", "stage", "sprint")
 # One of several, by its number.
@@ -479,13 +384,32 @@ class Objections:
         return "It is about one part, and more follows." if self.scope.of("following") and _UNIT.search(text) else ""
 
     @cached_property
+    def quantities(self) -> tuple[Quantity, ...]:
+        """The quantities of the reply in order; of very many the first and the last."""
+        hits = ends_of(self.scope.of("fraction"), MOST_QUANTITIES)
+        words = (Quantity(hit.start, hit.end, int(hit.name), 100) for hit in hits)
+        found = sorted({*read_ends(self._prose), *words})
+        return tuple(found if len(found) <= 2 * MOST_QUANTITIES else found[:MOST_QUANTITIES] + found[-MOST_QUANTITIES:])
+
+    @cached_property
     def shares(self) -> tuple[Quantity, ...]:
-        """The quantities that measure the work, in order."""
-        words = (Quantity(hit.start, hit.end, int(hit.name), 100) for hit in self.scope.of("fraction"))
-        found = sorted({*read_quantities(self._prose), *words})
-        if len(found) > 2 * _MOST_QUANTITIES:
-            found = [*found[:_MOST_QUANTITIES], *found[-_MOST_QUANTITIES:]]
-        return tuple(filter(self._measures_work, found))
+        """The quantities that measure the work, in order; not those that a later one or "all 8" completes."""
+        wholes = {each.whole: each.start for each in self.quantities if not each.is_partial}
+        wholes |= {number_of(found[1]): len(self._prose) for found in _ALL_OF.finditer(self._prose)}
+        return tuple(
+            each
+            for each in self.quantities
+            if not (each.is_partial and self._is_completed(each, wholes.get(each.whole, 0)))
+            and self._measures_work(each)
+        )
+
+    def _is_completed(self, quantity: Quantity, whole: int) -> bool:
+        """Return True if the whole follows: anywhere for a count, in the sentence for a percentage."""
+        behind = whole > quantity.start
+        if quantity.whole == _HUNDRED:
+            return behind and whole < self.sentence(Hit("", quantity.start, quantity.end))[1]
+        skipped = _SKIPPED.match(self._prose, quantity.end)
+        return behind or (skipped is not None and quantity.part + number_of(skipped[1]) == quantity.whole)
 
     def _measures_work(self, quantity: Quantity) -> bool:
         """Return True for "8 of 15 stories", "50% complete", or a clause of its own; not for another measure."""
@@ -494,23 +418,42 @@ class Objections:
         ends = (self._prose.find(mark, hit.end, min(end, hit.end + _CLAUSE)) for mark in _CLAUSE_MARKS)
         stop = min((place for place in ends if place >= 0), default=end)
         first = 1 + max(self._prose.rfind(mark, max(begin, hit.start - _CLAUSE), hit.start) for mark in _CLAUSE_MARKS)
-        clause = max(begin, first), stop
-        behind = self.scope.within("progress", (hit.end, min(stop, hit.end + _RIGHT_BEHIND)))
-        if quantity.is_stated or (behind and behind[0].start <= hit.end + _NEXT):
-            return True  # "30% complete" is one, whatever else its sentence measures
-        if _PLACES.search(self._prose, clause[0], hit.start):
-            return False
-        if self.is_described(hit) or self.scope.within("optional", (begin, end)):
-            return False
+        clause, within = (max(begin, first), stop), self.scope.any_within
         lead, rest = self._prose[clause[0] : hit.start], self._prose[hit.end : stop]
-        subject = _BY_ITSELF.fullmatch(lead)
-        if subject and _OF_THINGS.match(rest):
-            return self.scope.any_within((*_LINKS, "unrelated"), (hit.end, stop))
-        if self.scope.within("unrelated", (begin, end) if subject and _BY_ITSELF.fullmatch(rest) else clause):
+        past, label = _PAST.match(rest), self._prose.find(":", begin, hit.start)
+        if (
+            (label >= 0 and within(("unrelated",), (begin, label)))
+            or (not quantity.part and within(_OPEN, clause))
+            or (_EARLIER.search(lead) or _EARLIER.search(rest))
+            or (past and not within(_LINKS, (hit.end + past.end(), stop)))
+        ):
             return False
-        if subject and _BY_ITSELF.fullmatch(rest):
-            return True
-        return self.scope.any_within(_LINKS, clause) or self.scope.any_within(_COUNTED_WORK, (hit.end, stop))
+        behind = self.scope.within("progress", (hit.end, min(stop, hit.end + _RIGHT_BEHIND)))
+        if quantity.is_stated or (behind and behind[0].start <= hit.end + _NEXT) or _TICKED.match(rest):
+            return True  # "30% complete" is one, whatever else its sentence measures
+        if _PLACES.search(lead) or self.is_described(hit) or within(("optional",), (begin, end)):
+            return False
+        subject, things = _BY_ITSELF.fullmatch(lead), _OF_THINGS.match(rest)
+        if subject and things:
+            return within((*_LINKS, "unrelated"), (hit.end + things.end(), stop))
+        alone = subject is not None and _BY_ITSELF.fullmatch(rest) is not None
+        if within(("unrelated",), (begin, end) if alone else clause):
+            return False
+        return alone or self._is_of_work(quantity, clause)
+
+    def _is_of_work(self, quantity: Quantity, clause: Span) -> bool:
+        """Return True if the words of its clause make a quantity one of work, and it does not qualify a noun."""
+        within, begin, (start, stop) = self.scope.any_within, quantity.end, clause
+        if quantity.whole == _HUNDRED:  # not "20% discount", nor "Quality is set to 80%"
+            before = (link.end for role in _LINKS for link in self.scope.within(role, (start, quantity.start))[-1:])
+            if any(_BY_ITSELF.fullmatch(self._prose, end, quantity.start) for end in before):
+                return not _NOUN.match(self._prose, begin, stop)
+            counted = (each for role in _COUNTED_WORK for each in self.scope.within(role, (begin, stop))[:1])
+            return any(each.start <= begin + 1 for each in counted) and within(_LINKS, (begin, stop))
+        noun = _SINGULAR.match(self._prose, begin) if "/" in self._prose[quantity.start : begin] else None
+        if noun and not within((*_LINKS, *_COUNTED_WORK), (begin, noun.end())):
+            return False
+        return within(_LINKS, clause) or within(_COUNTED_WORK, (begin, stop))
 
     def _is_share(self, hit: Hit, begin: int, end: int) -> bool:
         """Return True for "8 of 15", "60 %", "the first two", "completed 3 items"."""
@@ -541,25 +484,3 @@ def _misplaced(sentence: str) -> str:
     if sentence.startswith(_ASIDES_BEGIN) and _ASIDE.fullmatch(sentence):
         return "It is an aside, not a report of work."
     return "It is in a checklist, whose boxes are counted separately." if _BOX.match(sentence) else ""
-
-
-_COMMAND = pattern(r"\b(?:build|tests?|lint|tsc|checks?|compile|make|pytest|vet|clippy|mypy|ruff|eslint|verify)\b")
-_CALL = pattern(r"[a-z][\w./-]{1,30}\s\S")  # A command with an argument, whatever its name.
-_CHECK_REACH = 100
-_VERDICT_REACH = 8
-
-
-def is_check_verdict(reply: Reply, verdict: Hit) -> bool:
-    """Return True if a verdict is one on a check: "the build passes", "Lint: clean", "`npm test` passes"."""
-    scope, reading = reply.scope, reply.reading
-    if scope.before("check", verdict, _VERDICT_REACH):
-        return True
-    begin = max(reading.sentence(verdict.start)[0], verdict.start - _CHECK_REACH)
-    for check in scope.within("check", (begin, verdict.start))[-1:]:
-        label = reading.prose[check.end : verdict.start].lstrip(" *_")
-        return label.startswith((":", "：")) and len(label.split()) <= _VERDICT_REACH
-    code, mark, between = reading.text[begin : verdict.start].rpartition("`")
-    if not mark or len(between.split()) > 2:
-        return False
-    command = code.rpartition("`")[2]
-    return bool(_COMMAND.search(command) or _CALL.match(command))

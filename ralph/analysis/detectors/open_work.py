@@ -14,7 +14,8 @@ from operator import itemgetter
 
 from ralph.analysis.detectors.activity import announcement_end, line_end, line_start
 from ralph.analysis.detectors.claims import is_stated, relevant_hits
-from ralph.analysis.detectors.objections import Objections, is_check_verdict
+from ralph.analysis.detectors.objections import Objections
+from ralph.analysis.detectors.tests import is_check_verdict
 from ralph.analysis.lexicon import Role
 from ralph.analysis.result import AGAINST, VERY_HIGH, Reply, Signal
 from ralph.analysis.text import Span

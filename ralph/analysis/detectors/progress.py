@@ -16,10 +16,9 @@ from collections.abc import Iterable, Iterator
 
 from ralph.analysis.detectors.activity import announcement_end
 from ralph.analysis.detectors.claims import relevant_hits
-from ralph.analysis.detectors.objections import NUMBERS, Objections, number_of, read_quantities
+from ralph.analysis.detectors.objections import Objections
 from ralph.analysis.result import AGAINST, Reply, Signal
-from ralph.analysis.text import Span
-from ralph.analysis.vocabulary import Hit
+from ralph.analysis.text import NUMBERS, Span, number_of
 from ralph.system.text import pattern
 from ralph.types.plan import TaskPlan, parse_plan
 
@@ -104,9 +103,7 @@ def _shares(reply: Reply) -> Iterator[Span]:
     for share in objections.shares:
         if share.start < begin or not share.is_partial or share.whole == objections.task.item_count:
             continue
-        end = objections.sentence(Hit("", share.start, share.end))[1]
-        completed = any(not other.is_partial and share.end <= other.start < end for other in objections.shares)
-        if not (completed or _NEW.match(prose, share.end) or prose[share.start : share.end] in task):
+        if not (_NEW.match(prose, share.end) or prose[share.start : share.end] in task):
             yield share.start, share.end
     yield from _shares_of_task(reply)
 
@@ -131,7 +128,7 @@ def _shares_of_task(reply: Reply) -> Iterator[Span]:
     begin = announcement_end(reply)
     begin += len(prose[begin : begin + _FIRST]) - len(prose[begin : begin + _FIRST].lstrip())
     if task.item_count and not task.covers_all_items(prose[begin:]):
-        yield from _shares_of_count(prose, begin, task.item_count, task.item_noun)
+        yield from _shares_of_count(reply, begin, task.item_count, task.item_noun)
     for expression in () if prose.isascii() else (_DONE_AND_LEFT, *_LEFT):
         if found := expression.search(prose, begin):
             yield found.span()
@@ -139,14 +136,15 @@ def _shares_of_task(reply: Reply) -> Iterator[Span]:
         yield from _some_of_several(reply, begin)
 
 
-def _shares_of_count(prose: str, begin: int, count: int, counted: str) -> Iterator[Span]:
+def _shares_of_count(reply: Reply, begin: int, count: int, counted: str) -> Iterator[Span]:
     """Yield "20 of the 60", "20/60", "the third of the 60", "items 1 to 4", or "Three files …" as the opening."""
+    prose = reply.reading.prose
     opening = _SO_MANY.match(prose, begin)
     if opening and opening[2] == counted and number_of(opening[1]) < count:
         yield opening.span()
-    for quantity in read_quantities(prose[begin:]):
-        if quantity.part < count == quantity.whole:
-            yield begin + quantity.start, begin + quantity.end
+    for quantity in Objections.of(reply).quantities:
+        if quantity.part < count == quantity.whole and quantity.start >= begin:
+            yield quantity.start, quantity.end
     for found in _FIRST_OF_ALL.finditer(prose, begin):
         if 1 < number_of(found[1]) < count:
             yield found.span()

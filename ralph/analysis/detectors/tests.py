@@ -14,6 +14,7 @@ from ahocorasick_rs import AhoCorasick, MatchKind
 from ralph.analysis.detectors.runner_lines import find_runner_lines, is_only_tests
 from ralph.analysis.result import AGAINST, Reply, Signal
 from ralph.analysis.text import PrefilteredPattern, Span, has_digit
+from ralph.analysis.vocabulary import Hit
 from ralph.system.text import pattern
 
 
@@ -447,3 +448,25 @@ def _last_single_results(text: str, begins: set[int]) -> _Report | None:
         if not good and _GOOD_LINE.match(line):
             good = span
     return _Report(None, None, good) if good else None
+
+
+_COMMAND = pattern(r"\b(?:build|tests?|lint|tsc|checks?|compile|make|pytest|vet|clippy|mypy|ruff|eslint|verify)\b")
+_CALL = pattern(r"[a-z][\w./-]{1,30}\s\S")  # A command with an argument, whatever its name.
+_CHECK_REACH = 100
+_VERDICT_REACH = 8
+
+
+def is_check_verdict(reply: Reply, verdict: Hit) -> bool:
+    """Return True if a verdict is one on a check: "the build passes", "Lint: clean", "`npm test` passes"."""
+    scope, reading = reply.scope, reply.reading
+    if scope.before("check", verdict, _VERDICT_REACH):
+        return True
+    begin = max(reading.sentence(verdict.start)[0], verdict.start - _CHECK_REACH)
+    for check in scope.within("check", (begin, verdict.start))[-1:]:
+        label = reading.prose[check.end : verdict.start].lstrip(" *_")
+        return label.startswith((":", "：")) and len(label.split()) <= _VERDICT_REACH
+    code, mark, between = reading.text[begin : verdict.start].rpartition("`")
+    if not mark or len(between.split()) > 2:
+        return False
+    command = code.rpartition("`")[2]
+    return bool(_COMMAND.search(command) or _CALL.match(command))

@@ -56,6 +56,7 @@ unrelated: coverage | covered | cpu | memory | ram | disk | gpu | faster | slowe
     confidence | confident | sure | certain | accuracy | accurate | precision | recall | threshold | discount | battery
     opacity | width | height | zoom | utilization | utilisation | latency | usage | reduction | improvement | increase
     decrease | error rate | hit rate | sampling | probability | tax | fee
+    fps | users | requests | quality | quota | sla
 work: added | adds | created | implemented | modified | updated | changed | wrote | written | fixed | refactored
     removed | renamed | moved | replaced | resolved | introduced | extended | committed | rewrote | deleted | installed
     configured | migrated | merged | built | converted | extracted

@@ -351,6 +351,7 @@ persisting: need | needs | have to be | has to be | require | requires | wait | 
 underway: 🔜 | ⬜ | 🔲 | ☐ | ◻ | ◽ | ▢
 act: (i'm|i am|now|i'm now|currently|i'm currently) ({_DOING})
 fraction/50: half | half of
+fraction/90: almost all | nearly all
 fraction/33: a third | one third | one-third
 fraction/67: two thirds | two-thirds
 fraction/25: a quarter | one quarter

@@ -105,9 +105,9 @@ plain: (soll ich|soll ich dann) als nächstes | offene punkte gibt es keine | de
 part: diese runde | (dieser|diesem) durchlauf | dieser runde | ein teil | vorerst
 fraction/50: hälfte | halb
 fraction/33: ein drittel
-fraction/67: zwei drittel
+fraction/67: zwei drittel | zwei dritteln
 fraction/25: ein viertel
-fraction/75: drei viertel
+fraction/75: drei viertel | drei vierteln
 pieced: durchlauf | runde | phase | im plan | meilenstein
 following: danach folgen | danach folgt | dann kommen | dann folgen | geht es weiter mit | als nächstes | nächste story
     nächste aufgabe | nächster durchlauf | danach kommt

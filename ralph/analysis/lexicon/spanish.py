@@ -155,7 +155,7 @@ fraction/50: la mitad | mitad
 fraction/33: un tercio
 fraction/67: dos tercios
 fraction/25: un cuarto
-fraction/75: tres cuartos
+fraction/75: tres cuartos | tres cuartas partes
 stage: fase | etapa | paso | parte | iteración | hito
 proviso: una vez | si | cuando | a menos que | siempre que | en cuanto
 reported: dijiste | según el registro | dice que | por ejemplo

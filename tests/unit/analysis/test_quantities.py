@@ -2,8 +2,7 @@
 
 import pytest
 
-from ralph.analysis import analyze_text
-from ralph.analysis.detectors.objections import read_quantities
+from ralph.analysis.text import read_quantities
 from ralph.cli.reply import Question, judge
 from ralph.pipeline.evaluate import Rules
 
@@ -48,6 +47,18 @@ La tarea está completa. Vamos al 50 %.
 Erledigt: 2/5
 Zu 80 % erledigt.
 Die Aufgabe ist erledigt, zwei von fünf Seiten sind umgestellt.
+Migrated 1,200 of 3,000 files. Migration complete.
+Migrated 120000 of 300000 rows. The migration is done.
+Completed 8 of the fifteen stories. Task complete.
+Task complete. Twenty of thirty pages are converted.
+Status: 14/15 ✅. The task is complete.
+The task is completed by 95%.
+任务完成。十五个故事中完成了八个。
+La tarea está completa: ocho de quince historias.
+La tarea está completa. Tres cuartas partes de las páginas están listas.
+Die Aufgabe ist erledigt: acht von fünfzehn Stories.
+All tasks are complete. 13 of 15 acceptance criteria are met.
+Todas las tareas están completas. Faltan 3 de 8.
 The task is complete. Account pages and the search page remain.
 Die Aufgabe ist erledigt. Offen bleiben die Kontoseiten.
 """.strip().splitlines()
@@ -79,6 +90,33 @@ Todas las tareas están completas. La cobertura es del 85 %.
 El proyecto está terminado: 8 de 8 historias.
 Alle Aufgaben sind erledigt. Die Abdeckung liegt bei 85 %.
 Das Projekt ist fertig: 8 von 8 Aufgaben.
+- [1/3] Cart: done|- [2/3] Account: done|- [3/3] Search: done||All tasks are complete.
+All tasks are complete; two of them were done before this session.
+The task is complete. Two of them needed a migration, which is done.
+All 15 tasks are complete; 0 of them failed.
+The task is complete. Before: 12/15 done. After: 15/15 done.
+The task is complete. Previously 3 of 5 stories were complete, now all are.
+The task is complete. 100% of stories, 0% left.
+The task is complete. 0 of 15 stories remain.
+The task is complete. 0 of 45 tests fail.
+Alle Aufgaben sind erledigt. 0 von 15 Aufgaben offen.
+Todas las tareas están completas. Quedan 0 de 15 tareas.
+The task is complete. Errors went down to 0%.
+Alle Aufgaben sind erledigt. Der Rabatt von 20 % ist umgesetzt.
+Todas las tareas están completas. El descuento del 20 % está implementado.
+所有任务已完成。20%折扣功能已实现。
+任务已完成，通过率 98%。
+全部8个任务已完成，其中3个在本次完成。
+All tasks are complete. SLA 99.9% is implemented in the alert rules.
+The task is complete. Image quality is set to 80% and done in CI.
+The task is complete. Half an hour of work done.
+The task is complete. I added a quarter view, and the third quarter report is done.
+The task is complete. Half of the work was tests.
+The task is complete. About 80% of the work was in the parser.
+The task is complete. The 4/4 time signature and 3/4 waltz are implemented.
+The task is complete. Added 1/2 cup of sugar to the recipe.
+All tasks are complete. 24/30 fps toggle is done.
+The task is complete. Finished 5/6 2026.
 """.strip().splitlines()
 
 
@@ -95,7 +133,8 @@ def test_a_part_is_not_the_whole(task: str, subtests: pytest.Subtests) -> None:
 def test_the_whole_or_another_measure_contradicts_nothing(task: str, subtests: pytest.Subtests) -> None:
     for text in WHOLE:
         with subtests.test(text=text):
-            assert analyze_text(text, task=task).completion.detected
+            record = judge(Question(text=text.replace("|", "\n"), task=task), Rules()).record
+            assert (record.analysis.completion.detected, record.decision.kind) == (True, "complete")
 
 
 # Percentages as shares of 100, and the others as they are written.
@@ -109,7 +148,13 @@ READ = {
     "百分之三十五": [(35, 100)],
     "七成": [(7, 10)],
     "共 9 个页面，完成了 4 个": [(4, 9)],
-    "3 of them": [(3, 4)],
+    "3 of them": [],
+    "1,200 of 3,000": [(1200, 3000)],
+    "120000 of 300000": [(120000, 300000)],
+    "twenty of thirty": [(20, 30)],
+    "8 of the fifteen": [(8, 15)],
+    "acht von fünfzehn": [(8, 15)],
+    "十五个故事中完成了八个": [(8, 15)],
     "5 of the 5": [(5, 5)],
     "v1.2/3, 2026/11/22, 5/6/2026, 24/7, 12:30/45, src/1/2, 3.5/8": [],
     "成功，成本": [],
