@@ -8,11 +8,10 @@ brings. Lists that confine a run more the longer they are add up. The run's reco
 import difflib
 import json
 import os
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import TYPE_CHECKING, Any, Literal, cast, get_origin
 
 from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
@@ -26,7 +25,7 @@ from ralph.system.patterns import relative_patterns
 from ralph.system.secrets import Redactor, is_secret_name
 
 if TYPE_CHECKING:
-    from pydantic_settings import BaseSettings
+    from pydantic_settings import BaseSettings, EnvSettingsSource
 
 SWITCH = "RALPH_PLUGINS"
 """The variable that turns all plug-ins off with the value `off`."""
@@ -39,7 +38,7 @@ _REMEDIES = {
     "dict_type": "Write a table.",
     "tuple_type": """Write a list, as in ["…"].""",
 }
-_FIELD = re.compile(r'field "(\w+)"')
+_LIST, _TABLE = '["…"]', '{"…": "…"}'
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,12 +153,11 @@ def environment() -> Source:
 
     shape = cast("type[BaseSettings]", Settings)  # it reads only the fields
     source = EnvSettingsSource(shape, env_prefix=ENVIRONMENT_PREFIX, env_nested_delimiter="__")
-    source.env_vars = {name: value for name, value in source.env_vars.items() if name != SWITCH.lower()}
+    source.env_vars = given = {name: value for name, value in source.env_vars.items() if name != SWITCH.lower()}
     try:
         values = source()
-    except ValueError as error:
-        field = _FIELD.search(str(error))
-        raise _unreadable_variable(field[1] if field else "") from None
+    except ValueError:
+        raise _unreadable_variable(_unreadable(source, given)) from None
     if "plugins" in values:
         values["plugins"] = _decoded(values["plugins"], "plugins")
     return Source(_ENVIRONMENT, values)
@@ -230,13 +228,25 @@ def _forget_profile(merged: dict[str, Any], origins: dict[str, str]) -> None:
         origins.pop(f"breaker.{name}", None)
 
 
+def _unreadable(source: "EnvSettingsSource", given: Mapping[str, str | None]) -> str:
+    """Return the first variable that cannot be read alone, without its prefix: an error names only the section."""
+    for name in given:
+        source.env_vars = {name: given[name]}
+        try:
+            source()
+        except ValueError:
+            return name[len(ENVIRONMENT_PREFIX) :]
+    return ""
+
+
 def _unreadable_variable(field: str) -> SettingError:
     variable, info = f"{ENVIRONMENT_PREFIX}{field.upper()}", Settings.model_fields.get(field)
     section = info.annotation if info is not None else None
     if isinstance(section, type) and issubclass(section, BaseModel):
         remedy = f"Name one of its settings, as in {variable}__{next(iter(section.model_fields)).upper()}=…"
         return SettingError(variable, _ENVIRONMENT, "it is a whole section.", remedy)
-    remedy = f"""Write it as in {variable}='["…"]'."""
+    is_table = any(get_origin(each.annotation) is dict for each in _fields_at(field.lower().split("__"), Settings))
+    remedy = f"Write it as in {variable}='{_TABLE if is_table else _LIST}'."
     return SettingError(variable, _ENVIRONMENT, "lists and tables are written as JSON.", remedy)
 
 
