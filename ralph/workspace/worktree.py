@@ -15,6 +15,7 @@ from pathlib import Path
 import anyio.to_thread
 
 from ralph.errors import WorkspaceError
+from ralph.workspace.base import FOLDER, RESPONSE
 from ralph.workspace.branch import Branch
 from ralph.workspace.file_index import LISTED, FileIndex
 from ralph.workspace.gate import ANY, GitError, read_list, settings_text
@@ -185,7 +186,10 @@ class Worktree:
         return "" if now == self.branch else said
 
     async def _uncommitted(self) -> list[str]:
-        return await self._inside().users_git(*_STATUS, "--untracked-files=all")
+        """Return git's list of uncommitted changes, without the answer that Ralph itself keeps in the workspace."""
+        own = (self.path / FOLDER / RESPONSE).relative_to(self.top).as_posix()
+        without = (":(top)", f":(top,exclude,literal){own}")
+        return await self._inside().users_git(*_STATUS, "--untracked-files=all", "--", *without)
 
     def _inside(self) -> Repository:
         """Return the repository as it is seen from the worktree. Raises `GitError`."""

@@ -9,6 +9,7 @@ import pytest
 from ralph.errors import WorkspaceError
 from ralph.testing import Repository
 from ralph.workspace import open_workspace
+from ralph.workspace.base import keep_response
 from ralph.workspace.worktree import Worktree, find_worktree, make_worktree
 
 
@@ -68,6 +69,22 @@ async def test_the_work_of_a_completed_run_is_merged_and_the_worktree_goes(repo:
     assert (repo.path / "a.txt").read_text() == "dirty, and nothing to do with it\n"
     assert not worktree.top.exists()
     assert repo.git("branch", "--format=%(refname:short)") == "main"
+
+
+@pytest.mark.parametrize("within", ["", "src"])
+async def test_a_kept_answer_in_a_committed_folder_does_not_stop_the_merge(
+    repo: Repository, tmp_path: Path, within: str
+) -> None:
+    repo.write(f"{within}/.ralph/notes.md".lstrip("/"), "the project's\n")
+    repo.commit()
+    worktree = await make_worktree(repo.path / within, "run-1", state_dir=tmp_path / "state")
+    work(repo, worktree, "new.txt", "new\n")
+    assert not keep_response(worktree.path, "All is done.")
+    (worktree.path / ".ralph/left.md").write_text("the agent's\n")
+    assert "Not everything in it is committed" in await worktree.merge(completed=True)
+    (worktree.path / ".ralph/left.md").unlink()
+    assert "The work is merged into main. The worktree" in await worktree.merge(completed=True)
+    assert not worktree.top.exists()
 
 
 async def test_a_conflict_leaves_all_as_it_is(repo: Repository, tmp_path: Path) -> None:
