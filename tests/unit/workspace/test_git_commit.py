@@ -45,6 +45,18 @@ async def test_what_was_dirty_or_staged_before_stays_so(repo: Repository, worksp
     assert repo.git("status", "--porcelain").splitlines() == ["A  staged.txt", "?? dirty.txt"]
 
 
+async def test_names_with_control_characters_are_told_with_escapes(repo: Repository, workspace: Workspace) -> None:
+    repo.git("config", "filter.big.clean", "cat")
+    repo.write(".gitattributes", "*.bin filter=big\n")
+    repo.commit()
+    since = await held(workspace)
+    repo.write("we\n ird\x1b[31m\tx.bin", "the agent's\n")
+    repo.write("größe.txt", "the agent's\n")
+    made = await workspace.commit(since, "What was done\n")
+    assert "(without we\\n ird\\x1b[31m\\tx.bin:" in made.message
+    assert repo.git("-c", "core.quotePath=no", "show", "--format=", "--name-only", "HEAD") == "größe.txt"
+
+
 async def test_an_edit_in_the_second_of_the_index_is_not_staged_backwards(
     repo: Repository, workspace: Workspace
 ) -> None:
