@@ -62,6 +62,7 @@ _PLAIN = (
     (r"\ba valid string, unable[^.]*", "text in UTF-8"),
     (r"\ba valid string\b", "text"),
     (r"\ba valid (?:tuple|list)\b", "a list"),
+    (r"\ba valid dictionary\b(?: or instance of \w+)?", "an object"),
     (r"\ba valid datetime or date\b[^.]*", "a date and time such as 2026-07-03T22:00:00Z"),
     (r"^(?:String|Tuple|List) should have at least 1 (?:character|item).*", "it should not be empty"),
     (r"^Field required\b", "it is missing"),

@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
-from pydantic import AfterValidator, BaseModel, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, Field, ValidationError, model_validator
 
 from ralph.analysis import analyze_text
 from ralph.cli.transcripts import parse_transcript
@@ -39,11 +39,16 @@ Moment = Annotated[datetime, AfterValidator(_placed)]
 
 
 class GivenChanges(BaseModel, frozen=True):
-    """The changes of a pass; files and commits may be given by their names as well."""
+    """The changes of a pass; files and commits may be given by their names as well, and files alone without a key."""
 
     files: Count | list[str] | None = None
     commits: Count | list[str] | None = None
     fingerprint: str | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _of_files(cls, given: object) -> object:
+        return {"files": given} if isinstance(given, int | list) and not isinstance(given, bool) else given
 
     def moves(self) -> Moves:
         return Moves(files=_number(self.files), commits=_number(self.commits), fingerprint=self.fingerprint or None)

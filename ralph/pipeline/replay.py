@@ -114,7 +114,7 @@ class Pass(BaseModel, frozen=True):
         counts = (self.changes.files, self.changes.commits) if self.changes else (None, None)
         if any(counts):
             return True
-        return False if counts == (0, 0) or self.tools == 0 else None
+        return False if counts[0] == 0 or self.tools == 0 else None
 
     @property
     def output(self) -> Output:

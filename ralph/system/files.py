@@ -172,22 +172,26 @@ def as_object(line: bytes, model: type[_M], *, as_written: bool = False) -> _M |
     try:
         return model.model_validate(said)
     except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False)[0]
-        return f"{_place(first['loc'], cast('object', said))}: {plainly(first['msg'])}"[:300]
+        errors = error.errors(include_url=False, include_input=False)
+        first = max(
+            errors, key=lambda each: len(each["loc"])
+        )  # of kinds that could stand there, the one it is most like
+        place = _place(first["loc"], cast("object", said), missing=first["type"] == "missing")
+        return f"{place}: {plainly(first['msg'])}"[:300]
 
 
-def _place(parts: Sequence[int | str], said: object) -> str:
+def _place(parts: Sequence[int | str], said: object, *, missing: bool) -> str:
     """Return the place in an object, without the kinds of value that could stand there."""
     place: list[str] = []
     for part in parts:
-        if isinstance(said, dict):
-            said = cast("dict[object, object]", said).get(part)
+        if isinstance(said, dict) and part in said:
+            said = cast("dict[object, object]", said)[part]
         elif isinstance(said, list) and isinstance(part, int):
             said = cast("list[object]", said)[part]
         else:
-            break
+            continue
         place.append(str(part))
-    return ".".join(place)
+    return ".".join((*place, str(parts[-1])) if missing else place)
 
 
 def cleaned(value: Any) -> Any:

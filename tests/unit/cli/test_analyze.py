@@ -45,6 +45,41 @@ def _lines(ralph: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, *lines: s
     return [json.loads(line) for line in ended.out.splitlines()]
 
 
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ('{"text": "a", "previous": [{"str": 1}]}', "previous.0.text: it is missing"),
+        ('{"text": "a", "previous": [{"text": "b", "changes": true}]}', "previous.0.changes: it should be an object"),
+        ('{"text": "a", "changes": "none"}', "changes: it should be an object"),
+        ('{"text": "a", "changes": {"files": ["a", 5]}}', "changes.files.1: it should be text"),
+        ('{"text": "a", "changes": -1}', "changes: it should be at least 0"),
+        ('{"text": {"str": 1}}', "text: it should be text"),
+        ("{}", "text: it is missing"),
+    ],
+)
+def test_an_error_of_a_line_names_the_place_in_words(
+    ralph: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, line: str, said: str
+) -> None:
+    assert _lines(ralph, monkeypatch, line) == [{"error": said}]
+
+
+def test_changes_may_be_the_number_of_files_alone(ralph: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    idle = "I have looked around."
+    given = ({"files": 0, "commits": 0}, {"files": 0}, 0, [])
+    told = _lines(
+        ralph,
+        monkeypatch,
+        *(
+            json.dumps({"text": idle, "changes": each, "previous": [{"text": idle, "changes": each}] * 4})
+            for each in given
+        ),
+    )
+    assert told[0]["decision"] == "halt"
+    assert all(each == told[0] for each in told)
+    unknown = _lines(ralph, monkeypatch, json.dumps({"text": idle, "previous": [idle] * 4}))
+    assert unknown[0]["evidence"] != told[0]["evidence"]
+
+
 def test_the_contract(ralph: Callable[..., Any], workspace: Path) -> None:
     (workspace / "reply.md").write_text(DONE)
     ended = ralph("analyze", "reply.md", "--json")
