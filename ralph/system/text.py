@@ -40,9 +40,9 @@ def counted(count: int, what: str) -> str:
 
 
 def some_of(names: Sequence[str], most: int = 5) -> str:
-    """Return the first of some names, and the number of the others, as text for the user."""
+    """Return the first of some names, with escapes for control characters, and the number of the others."""
     more = f" and {len(names) - most:,} more" if len(names) > most else ""
-    return ", ".join(names[:most]) + more
+    return _CONTROL.sub(lambda found: found[0].encode("unicode_escape").decode(), ", ".join(names[:most])) + more
 
 
 def duration(seconds: float) -> str:
@@ -84,6 +84,7 @@ class _Late:
         return found
 
 
+_CONTROL = pattern(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 _UNSTORABLE = pattern(r"[\x00\ud800-\udfff]")
 
 

@@ -36,11 +36,8 @@ _ESCAPES = dict(zip(b'abtnvfr"\\', b'\a\b\t\n\v\f\r"\\', strict=True))
 
 
 def display_path(path: bytes) -> str:
-    """Return a path as text that can be stored and printed; control characters and no UTF-8 become escapes."""
-    text = path.decode("utf-8", "backslashreplace")
-    if text.isprintable():
-        return text
-    return "".join(each if each.isprintable() else each.encode("unicode_escape").decode() for each in text)
+    """Return a path as text that can be stored; bytes that are not UTF-8 become escapes."""
+    return path.decode("utf-8", "backslashreplace")
 
 
 def unquote_path(path: str) -> bytes:
