@@ -8,7 +8,7 @@ in it: without consent it can only tighten. Each setting declares what that mean
 import hashlib
 import json
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -28,6 +28,9 @@ Ask = Callable[[Source, tuple[str, ...]], bool]
 
 _MOST_BYTES = 4_000_000
 _SHOWN = 80
+_JUDGING = ("analysis.", "keywords", "noise", "preset", "promise", "strategy")
+_JUDGES = "can change what counts as done or stuck"
+_ACTS = "can run programs, send data elsewhere, cost more or hide something"
 
 
 def untrusted_keys(source: Source) -> tuple[str, ...]:
@@ -55,15 +58,22 @@ def reasons_for(source: Source, keys: Iterable[str]) -> list[str]:
     """Return, in words, the reasons why keys of a source need consent."""
     values = dict(leaves(source.values))
     rules = {key: rule for key in keys if (rule := governing(key))}
-    always = [key for key, rule in rules.items() if rule.tighter is None]
+    groups: dict[str, list[str]] = {}
+    for key in (key for key, rule in rules.items() if rule.tighter is None):
+        does = _JUDGES if key.startswith(_JUDGING) else _ACTS
+        groups.setdefault(does, []).append(key)
     looser = [
         f"{key} = {printable(json.dumps(values.get(key), default=str), _SHOWN)} is {_than(rule.tighter)} the default"
         f"{f' of {rule.default}' if rule.default else ''}"
         for key, rule in rules.items()
         if rule.tighter is not None
     ]
-    does = "can run programs, send data elsewhere, cost more or change what counts as done"
-    return [*looser, *([f"{', '.join(always)} {does}"] if always else [])]
+    return [*looser, *(f"{_subject(group, rules)} {does}" for does, group in groups.items())]
+
+
+def _subject(keys: Sequence[str], of: Collection[str]) -> str:
+    """Return the keys, or a pronoun if they are all that the message names."""
+    return ", ".join(keys) if len(keys) < len(of) else "it" if len(keys) == 1 else "they"
 
 
 def _than(tighter: Tighter) -> str:

@@ -128,7 +128,9 @@ def test_the_refusal_says_of_each_setting_why_it_needs_consent(tmp_path: Path) -
         "verify_timeout = '2h'\n": 'verify_timeout = "2h" is more than the default of 10m.',
         "breaker.cool_down = '1m'\n": 'breaker.cool_down = "1m" is less than the default of 30m.',
         "checkpoints = false\n": "checkpoints = false is looser than the default of true.",
-        "verify = ['x']\nnoise = ['y']\n": "consent: noise, verify can run programs, send data elsewhere",
+        "verify = ['x']\nnoise = ['y']\n": "consent: noise can change what counts as done or stuck; verify can run",
+        "[analysis]\nwindow = 5\n": "consent: it can change what counts as done or stuck.",
+        "[analysis]\nwindow = 5\nrepeats = 2\n": "consent: they can change what counts as done or stuck.",
     }
     for text, reason in said.items():
         (tmp_path / "ralph.toml").write_text(text)
