@@ -11,6 +11,7 @@ from pydantic import BaseModel, Field, NonNegativeFloat, NonNegativeInt, Positiv
 
 from ralph.errors import UnmeasurableLimitError
 from ralph.system.declarations import LIMITS, Duration, Flag, Tighter
+from ralph.system.text import duration
 from ralph.types import evolve
 from ralph.types.output import Usage
 
@@ -84,7 +85,8 @@ class LimitReached(BaseModel, frozen=True, defer_build=True):
     until: datetime | None = None
 
     def __str__(self) -> str:
-        return f"{self.limit}: {_shown(self.used)} of {_shown(self.allowed)}"
+        shown = duration if self.limit == "max_duration" else _shown
+        return f"{self.limit}: {shown(self.used)} of {shown(self.allowed)}"
 
 
 class Limits(BaseModel, frozen=True, extra="forbid", defer_build=True):

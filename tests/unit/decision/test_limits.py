@@ -18,7 +18,12 @@ AT = datetime(2026, 1, 1, tzinfo=UTC)
     ("limits", "below", "at", "told"),
     [
         (Limits(max_iterations=3), Spent(iterations=2), Spent(iterations=3), "max_iterations: 3 of 3"),
-        (Limits(max_duration=90), Spent(duration=89.9), Spent(duration=90.26), "max_duration: 90.26 of 90"),
+        (
+            Limits(max_duration=90),
+            Spent(duration=89.9),
+            Spent(duration=90.26),
+            "max_duration: 1 min 30 s of 1 min 30 s",
+        ),
         (
             Limits(max_tokens=1_000_000),
             Spent(usage=Usage(input_tokens=999_999)),

@@ -257,7 +257,7 @@ def test_what_is_spent_adds_up_over_the_run() -> None:
     record = concluded(case(usage=Usage(input_tokens=3)), state=state, limits=Limits(max_duration=12))
     assert record.spent == Spent(iterations=3, duration=12, usage=Usage(input_tokens=13, cost=0.5))
     assert isinstance(record.decision, Halt)
-    assert record.decision.reason == "max_duration: 12 of 12"
+    assert record.decision.reason == "max_duration: 12.0 s of 12.0 s"
 
 
 def test_a_rate_limit_counts_against_nothing_but_what_it_used() -> None:
