@@ -109,7 +109,7 @@ def summarize_work(reply: Reply) -> str:
     """
     changes, lower = reply.context.changes, reply.reading.lower[-_READ:]
     files = changes.files_changed if changes.known else _count_files(lower) or _count_names(lower)
-    parts = [f"Modified {counted(files, 'file')}"] if files else []
+    parts = [f"{'Changed' if changes.known else 'Modified'} {counted(files, 'file')}"] if files else []
     if passed := _amount(reply.signals, "tests_passed"):
         parts.append(f"{counted(passed, 'test')} passing")
     if failed := _amount(reply.signals, "tests_failed"):

@@ -49,7 +49,7 @@ _MOMENT = 1.0
 _Between = dict[str, tuple[str, str]]
 """The content hashes in two commits, by path."""
 
-_COUNT = re.compile(r"\AModified \d+ files?\b")
+_COUNT = re.compile(r"\A(?:Modified|Changed) \d+ files?\b")
 """The count in the summary of one iteration; a commit may have more files."""
 
 _NEW_REPOSITORY = "a new nested repository, whose settings git would follow"
@@ -204,7 +204,6 @@ class GitWorkspace(PlainWorkspace):
         return evolve(changes, lost=await self._lost(before, after)) if before.fingerprint else changes
 
     async def _lost(self, before: Snapshot, after: Snapshot) -> tuple[str, ...]:
-        """Return what was removed of the user's between two snapshots."""
         lost = await self._theirs.of_git(after)
         if candidates := self._theirs.missing(before, after):
             between, problem = await self._between(self._theirs.head, after.head)
@@ -309,7 +308,9 @@ class GitWorkspace(PlainWorkspace):
             named = "; ".join(f"{some_of([*map(display_path, each)])}: {why}" for why, each in left.items() if each)
             if len(out) == len(paths):
                 return CommitResult(message=named and f"Not committed: {named}.")
-            made = await self._commit([path for path in paths if path not in out], message)
+            kept = [path for path in paths if path not in out]
+            did = "Added" if look.untracked.issuperset(kept) else "Changed"
+            made = await self._commit(kept, _COUNT.sub(f"{did} {counted(len(kept), 'file')}", message))
             return made._replace(message=f"{made.message} (without {named})") if named else made
         except (GitError, OSError) as error:
             return CommitResult(message=f"The changes are not committed: {error}. {_REMEDY}")
@@ -333,7 +334,6 @@ class GitWorkspace(PlainWorkspace):
 
     async def _commit(self, paths: Sequence[bytes], message: str) -> CommitResult:
         listed, note, problem = b"".join(path + b"\0" for path in paths), "", ""
-        message = _COUNT.sub(f"Modified {counted(len(paths), 'file')}", message)
         if self._hooks:
             commit, note, problem = await self._branch.commit_with_hooks(listed, message, self.path)
         else:
@@ -345,7 +345,6 @@ class GitWorkspace(PlainWorkspace):
         return CommitResult(commit, f"Committed{note} as {commit[:12]}: {message.partition(chr(10))[0]}{problem}")
 
     async def _differing(self, look: Look) -> tuple[list[bytes], dict[bytes, str]]:
-        """Return the paths that differ from the commit, and the commits of nested repositories."""
         found = [*look.committed, *look.untracked]
         paths = {path.removesuffix(b"/") for path in found}
         commits: dict[bytes, str] = {}
@@ -371,7 +370,6 @@ class GitWorkspace(PlainWorkspace):
         return sorted(own), {own_path: commits[path] for own_path, path in own.items() if path in commits}
 
     def _inside(self, repository: Repository, base: bytes, found: Iterable[bytes]) -> list[bytes]:
-        """Return the paths of nested repositories: untracked ones and submodules."""
         untracked = [path.removesuffix(b"/") for path in found if path.endswith(b"/")]
         links = self._repositories.in_index(repository.git_dir / "index")
         there = [path for path in links if os.path.lexists(repository.top / os.fsdecode(path) / ".git")]
@@ -390,7 +388,6 @@ class GitWorkspace(PlainWorkspace):
         return found
 
     def _own(self, paths: Iterable[bytes]) -> dict[bytes, bytes]:
-        """Return those paths that count, by their names from the workspace."""
         prefix = os.fsencode(f"{self._within}/") if self._within else b""
         counted: dict[bytes, bytes] = {}
         for number, path in enumerate(paths):
@@ -400,7 +397,6 @@ class GitWorkspace(PlainWorkspace):
         return counted
 
     async def _between(self, before: str | None, after: str | None) -> tuple[_Between, str]:
-        """Return the difference of two commits, and any problem."""
         if after is None or before == after:
             return {}, ""
         try:
@@ -410,7 +406,6 @@ class GitWorkspace(PlainWorkspace):
             return {}, f"Git cannot tell what was committed ({error})."
 
     async def _count(self, before: str | None, after: str | None) -> tuple[int, str]:
-        """Return the number of new commits, and any problem."""
         if after is None or before == after:
             return 0, ""
         try:

@@ -121,7 +121,7 @@ def test_nothing_is_invented(subtests: pytest.Subtests) -> None:
 @pytest.mark.parametrize(
     ("changes", "summary"),
     [
-        (Changes(fingerprint="f", files=("a.py",), files_changed=1), "Modified 1 file, 4 tests passing"),
+        (Changes(fingerprint="f", files=("a.py",), files_changed=1), "Changed 1 file, 4 tests passing"),
         (Changes(fingerprint="f"), "4 tests passing"),
         (Changes(problem="no git"), "Modified 3 files, 4 tests passing"),
     ],

@@ -332,7 +332,12 @@ async def test_the_subject_counts_the_files_of_the_commit(repo: Repository, work
     for name in ("a.txt", "b", "c"):
         repo.write(name, "x\n")
     assert (await workspace.commit(since, "Modified 2 files, 3 tests passing\n\nRalph-Run: run-1\n")).commit
-    assert repo.git("log", "-1", "--format=%s") == "Modified 3 files, 3 tests passing"
+    assert repo.git("log", "-1", "--format=%s") == "Changed 3 files, 3 tests passing"
+    since = await held(workspace, 1)
+    repo.write("d", "x\n")
+    repo.write("e", "x\n")
+    assert (await workspace.commit(since, "Changed 1 file\n\nRalph-Run: run-1\n")).commit
+    assert repo.git("log", "-1", "--format=%s") == "Added 2 files"
 
 
 async def test_an_empty_folder_in_the_place_of_a_packed_branch_is_removed(
