@@ -27,7 +27,6 @@ _YEARS = range(1970, 9000)
 
 
 def _placed(moment: datetime) -> datetime:
-    """Return a time in UTC; one without a zone counts as UTC."""
     if moment.year not in _YEARS:
         raise ValueError(f"a year from {_YEARS.start} to {_YEARS.stop - 1} is needed")
     return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
@@ -138,7 +137,6 @@ class Line(BaseModel, frozen=True):
         return failure if failure and down else Answered()
 
     def _unnamed_failure(self) -> Failed:
-        """Return the failure that only the reply may name."""
         text = self.text or ""
         if analyze_text(text).state in {"limited", "error"}:
             return failure_of(text)
@@ -205,7 +203,6 @@ def read_logs(folder: Path) -> Iterator[Line | Broken]:
 
 
 def _names(folder: Path) -> list[str]:
-    """Return the files that hold passes, in order."""
     try:
         with os.scandir(folder) as entries:
             found = [
@@ -230,7 +227,6 @@ def _natural(name: str) -> tuple[Sequence[tuple[int, str]], str]:
 
 
 def _time(name: str) -> datetime | None:
-    """Return the time in a file's name, in the zone of this machine."""
     found = _TIME.search(name)
     try:
         return datetime(*map(int, found.groups())).astimezone() if found else None  # type: ignore[arg-type]
@@ -239,7 +235,6 @@ def _time(name: str) -> datetime | None:
 
 
 def _runs(times: Sequence[datetime | None]) -> list[int]:
-    """Return the number of each pass's run, from 1."""
     number, last, runs = 1, None, list[int]()
     for time in times:
         if time is not None and last is not None and (time - last).total_seconds() > _NEW_RUN:

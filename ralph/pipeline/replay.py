@@ -218,7 +218,7 @@ class Loop:
 
     @classmethod
     def recorded_elsewhere(cls, rules: Rules, name: str, task: str = "") -> "Loop":
-        """Return the loop of a run whose measurements are what its passes tell."""
+        """Return the loop of a run that is measured by its passes alone."""
         run = RunRecord(id=name, task=task, started_at=_TIMELESS, fingerprint=f"{_UNNAMED}start")
         return cls(rules, run, RunState.of(run))
 
@@ -471,7 +471,6 @@ class Replay:
             self._loop.state = evolve(self._loop.state, past=past)
 
     def _measure(self, taken: Pass) -> tuple[Progress, str | None]:
-        """Return a pass's progress, and the mark of the workspace that it leaves behind."""
         loop, moves = self._loop, taken.changes or Moves()
         if self._own:
             return measure_progress(loop.run, loop.state, _changes(moves, moves.fingerprint), taken.plan), taken.left

@@ -174,7 +174,6 @@ def put(values: dict[str, Any], key: str, value: object) -> None:
 
 
 def _naming_flag(error: SettingError, given: Source) -> SettingError | UsageError:
-    """Return an error of the command line with the flag instead of the key."""
     flag = next((flag for flag, each in FLAGS.items() if f"{error.key}.".startswith(f"{each.key}.")), None)
     if error.source != given.name or flag is None:
         return error
@@ -305,7 +304,6 @@ def names_at(path: Sequence[str], model: type[BaseModel] = Settings) -> list[str
 
 
 def _fields_at(path: Sequence[str], model: type[BaseModel]) -> Iterator[FieldInfo]:
-    """Yield the fields on the way from a model along a path."""
     section: type[BaseModel] | None = model
     for part in path:
         field = section.model_fields.get(part) if section else None

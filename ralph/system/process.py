@@ -457,8 +457,8 @@ def _unstartable(program: str, cwd: Path, error: OSError | ValueError) -> UsageE
     if isinstance(error, FileNotFoundError):
         return ProgramMissingError(program, "there is no such program")
     if isinstance(error, PermissionError):
-        mend = f"Make it executable: `chmod +x {shlex.quote(program)}`." if (cwd / program).is_file() else ""
-        return ProgramMissingError(program, "it is not executable", mend)
+        remedy = f"Make it executable: `chmod +x {shlex.quote(program)}`." if (cwd / program).is_file() else ""
+        return ProgramMissingError(program, "it is not executable", remedy)
     if isinstance(error, OSError) and error.errno == errno.ENOEXEC:
         return ProgramMissingError(program, "it is not a program for this machine")
     reason = error.strerror if isinstance(error, OSError) else str(error)

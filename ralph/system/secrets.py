@@ -418,7 +418,6 @@ def _assigned(text: str, start: int) -> _Secret | None:
 
 
 def _opened(match: re.Match[str]) -> str:
-    """Return what opens a value, a key of `_VALUE`."""
     return match["quote"] or (between if (between := match["between"][-1:]) in {">", "\n"} else "")
 
 

@@ -178,7 +178,6 @@ class Worktree:
         return was
 
     async def _elsewhere(self) -> str:
-        """Return a sentence if another branch is checked out in the worktree; else the empty string."""
         if (inside := self._found()) is None:
             return ""
         now = await inside.git.line("symbolic-ref", "--quiet", "--short", "HEAD", none=ANY)
@@ -192,7 +191,6 @@ class Worktree:
         return await self._inside().users_git(*_STATUS, "--untracked-files=all", "--", *without)
 
     def _inside(self) -> Repository:
-        """Return the repository as it is seen from the worktree. Raises `GitError`."""
         if (found := self._found()) is None:
             raise GitError("it is no longer a worktree")
         return found
@@ -239,7 +237,6 @@ async def make_worktree(
 
 
 async def _missing(repository: Repository, within: str) -> dict[str, tuple[str, ...]]:
-    """Return the paths that a worktree will not have, by the reason."""
     below = ("--", *([within] if within else []))
     lines = await repository.users_git(*_STATUS, "--ignored", *below, none=ANY)
     found = {
