@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple, cast
+from typing import Annotated, Any, NamedTuple
 
 from pydantic import AfterValidator, BaseModel, Field, ValidationError, model_validator
 
@@ -47,8 +47,7 @@ class GivenChanges(BaseModel, frozen=True):
     @model_validator(mode="before")
     @classmethod
     def _of_files(cls, given: object) -> object:
-        is_of_files = isinstance(given, int | list) and not isinstance(given, bool)
-        return {"files": cast("object", given)} if is_of_files else given
+        return {"files": given} if type(given) in {int, list} else given
 
     def moves(self) -> Moves:
         return Moves(files=_number(self.files), commits=_number(self.commits), fingerprint=self.fingerprint or None)
