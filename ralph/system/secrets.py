@@ -116,9 +116,7 @@ _STRONG = pattern(r"(?i)[_\"'-]?(?:store|key)?pass|pwd|secret")
 _MENTION = pattern(
     r"(?i)(?:\b(?:the|an?|this|your|no|via|die|das|der|option|flag|or|and|und) -[\w-]{0,30}|-no-[\w-]{0,30})\Z"
 )
-_ENDS_SECRET = pattern(
-    r"(?i).*(?:passw(?:or)?d|passphrase|pass(?:in|out)?|pwd|secret|token|key|auth|authorization|pat|credential)s?[0-9]*"
-)
+_ENDS_SECRET = pattern(r"(?i).*(?:passwo?r?d|phrase|pass(in|out)?|pwd|secret|token|key|auth\w*|pat|credential)s?\d*")
 _MENTIONED = pattern(
     r"(?i)(?:options?|flags?|arguments?|parameters?|switch|is|was|are|be|to|and|or|if|when|with|without|for|from|into|in|on"
     r"|of|as|at|by|but|can|may|must|should|will|not|the|an?|that|this|it|instead|only|too|also|again|first|then|values?"
@@ -394,8 +392,7 @@ def _is_open(text: str, start: int, rules: Sequence[_Rule]) -> bool:
 
 
 def _by_rule(rule: _Rule, text: str, start: int) -> _Secret | None:
-    match = rule.found.match(text, start)
-    if match is None:
+    if (match := rule.found.match(text, start)) is None:
         return None
     begin, end = match.span(1 if match.lastindex else 0)
     tail = rule.tail.match(text, match.end()) if rule.tail else None
@@ -404,8 +401,7 @@ def _by_rule(rule: _Rule, text: str, start: int) -> _Secret | None:
 
 def _assigned(text: str, start: int) -> _Secret | None:
     """Return the value of a secret name that begins there, unless it is a placeholder or an expression."""
-    match = _ASSIGNED.match(text, start)
-    if match is None or _NO_SECRET_NAME.fullmatch(match["name"].rstrip("_-")):
+    if (match := _ASSIGNED.match(text, start)) is None or _NO_SECRET_NAME.fullmatch(match["name"].rstrip("_-")):
         return None
     opened = _opened(match)
     value = _VALUE[opened].match(text, match.end())
@@ -438,8 +434,7 @@ def _looks_secret(match: re.Match[str], value: str, opened: str) -> bool:
         if opened:
             return by_name or ((alone or is_data) and _is_random(value, 6 if strong else 12))
         is_word = _MENTION.search(before) or _MENTIONED.fullmatch(value) if strong else not _is_random(value, 12)
-        is_flag = is_data and _ENDS_SECRET.fullmatch(name) is not None and value[0] not in "/~.-"
-        return is_flag and not is_word
+        return is_data and not is_word and value[0] not in "/~.-" and bool(_ENDS_SECRET.fullmatch(name))
     if len(value) < _SHORTEST:  # masked only where a value must stand
         names_it = is_data or (in_capitals and not is_pwd)
         return strong and (opened not in {"", "\n"} or (between == "=" and names_it)) and bool(_LETTER.search(value))
