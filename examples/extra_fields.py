@@ -18,7 +18,7 @@ SHIPPED = Keyword(text="ready for the harbour", weight="very_high")
 
 ANSWERS = [
     "---RALPH_STATUS---\nEXIT_SIGNAL: false\nTESTS_PASSING: 3\nREASON: two are left\n---END_RALPH_STATUS---",
-    "The whole task is ready for the harbour.\n---RALPH_STATUS---\nTESTS_PASSING: 5\n---END_RALPH_STATUS---",
+    "All is ready for the harbour.\n---RALPH_STATUS---\nSTATUS: COMPLETE\nTESTS_PASSING: 5\n---END_RALPH_STATUS---",
 ]
 
 

@@ -18,9 +18,13 @@ from ralph.analysis import (
 from ralph.analysis.metrics import output_quality
 from ralph.cli.reply import Question, judge
 from ralph.decision.claims import strategy_named
+from ralph.decision.limits import DecisionSettings
 from ralph.pipeline.evaluate import Rules
 from ralph.status import StatusMissing
 from ralph.types.output import Output
+
+CHECKED = Rules(decision=DecisionSettings(confirm_words=False))
+"""Words alone end a run, as where a verifier checks them."""
 
 SIGNAL = "\n\n---RALPH_STATUS---\nEXIT_SIGNAL: true\n---END_RALPH_STATUS---\n"
 TEST_RUN = "PASS src/{0}.test.ts\n\nTests: {0} passed, {0} total\n"
@@ -62,7 +66,7 @@ def test_the_result_has_the_summary_of_the_work(text: str, summary: str) -> None
 
 # covers: S1-12..S1-14, S1-18..S1-25, K1-6, K1-9, S2-73, D-9
 def test_the_result_says_whether_to_exit_why_and_how_sure_it_is() -> None:
-    done = judge(Question(text="All tests passing. The parser is done."), Rules()).as_json()
+    done = judge(Question(text="All tests passing. The parser is done."), CHECKED).as_json()
     assert (done["should_exit"], done["exit_reason"]) == (True, "completion")
     assert done["completion"] == {
         "detected": True,

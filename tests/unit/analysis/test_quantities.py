@@ -4,7 +4,11 @@ import pytest
 
 from ralph.analysis.text import read_quantities
 from ralph.cli.reply import Question, judge
+from ralph.decision.limits import DecisionSettings
 from ralph.pipeline.evaluate import Rules
+
+CHECKED = Rules(decision=DecisionSettings(confirm_words=False))
+"""Words alone end a run, as where a verifier checks them."""
 
 TASK = "Build the shop: the cart, the account pages and the search page."
 
@@ -124,7 +128,7 @@ The task is complete. Finished 5/6 2026.
 def test_a_part_is_not_the_whole(task: str, subtests: pytest.Subtests) -> None:
     for text in PARTIAL:
         with subtests.test(text=text):
-            record = judge(Question(text=text, task=task), Rules()).record
+            record = judge(Question(text=text, task=task), CHECKED).record
             assert (record.analysis.completion.detected, record.decision.kind) == (False, "continue")
             assert record.analysis.state != "done"
 
@@ -133,7 +137,7 @@ def test_a_part_is_not_the_whole(task: str, subtests: pytest.Subtests) -> None:
 def test_the_whole_or_another_measure_contradicts_nothing(task: str, subtests: pytest.Subtests) -> None:
     for text in WHOLE:
         with subtests.test(text=text):
-            record = judge(Question(text=text.replace("|", "\n"), task=task), Rules()).record
+            record = judge(Question(text=text.replace("|", "\n"), task=task), CHECKED).record
             assert (record.analysis.completion.detected, record.decision.kind) == (True, "complete")
 
 
