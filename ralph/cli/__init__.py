@@ -36,12 +36,17 @@ def main() -> NoReturn:
     except OSError:
         _discard_output()
     sys.stdout, sys.stderr, sys.unraisablehook = before
+    if problem == signal.SIGINT.name:  # Python would end by the signal if it came in an exec of text, as in dataclasses
+        for stream in (sys.stdout, sys.stderr):
+            with suppress(OSError):
+                stream.flush()
+        os._exit(code)
     sys.exit(code)
 
 
 def _prepare() -> None:
     """Prepare signals, PATH and the standard streams, which let through nothing but visible text and colours."""
-    _handle_signals(_terminate, signal.SIG_DFL, signal.default_int_handler)
+    _handle_signals(_terminate, signal.SIG_DFL)  # SIGINT keeps Python's own handler, which asyncio replaces by its own
     sys.unraisablehook = partial(_raise_again, sys.unraisablehook)
     atexit.register(gc.freeze)  # a process that ends needs no search for garbage, a fifth of a short command's time
     _open_closed_streams()
@@ -73,10 +78,7 @@ def _handle_signals(handler: Any, *instead_of: Any) -> None:
 
 
 class _Terminated(KeyboardInterrupt):
-    """A signal that would have killed the program before its run watches for signals.
-
-    A class of its own for SIGINT, too: Python ends by the signal if a `KeyboardInterrupt` comes in an exec of text.
-    """
+    """A signal that would have killed the program before its run watches for signals."""
 
     came = 0
     """The number of the last one."""
@@ -150,9 +152,11 @@ def _interruptible(arguments: list[str]) -> int:
     """Call the command; a signal ends it even if a library, such as pydantic, wraps its exception."""
     try:
         return _call(arguments)
-    except Exception:
+    except Exception as error:
         if _Terminated.came:
             raise _Terminated(_Terminated.came) from None
+        if KeyboardInterrupt.__name__ in str(error):
+            raise KeyboardInterrupt from None
         raise
 
 
@@ -187,8 +191,6 @@ def _run(command: "Coroutine[Any, Any, int | None]") -> int | None:
     async def whole() -> int | None:
         return await command
 
-    if signal.getsignal(signal.SIGINT) is _terminate:  # asyncio replaces Python's own handler only
-        signal.signal(signal.SIGINT, signal.default_int_handler)
     return anyio.run(whole)
 
 

@@ -227,13 +227,13 @@ def test_a_store_and_a_log_in_the_workspace_are_nobodys_work(
     with ModelServer(then=idle) as server, (workspace / "night.log").open("w") as log:
         words = (*RALPH, "run", "Create hello.txt", *_to(server, workspace, "plain"), *more)
         ended = subprocess.run(words, env=environment, cwd=workspace, stdout=log, stderr=log, timeout=60, check=False)
-    assert ended.returncode == 4, (workspace / "night.log").read_text()
+    assert ended.returncode == 3, (workspace / "night.log").read_text()
     committed = subprocess.run(["git", "log", "--format=%s"], cwd=workspace, capture_output=True, text=True, check=True)
     assert committed.stdout == "start\n"
     store = str(workspace / "runs.db")
     (workspace / "hello.txt").write_text("a person's\n")
     assert ralph("rollback", "last", "--to", "0", "--force", "--store", store).code == 0
-    assert "circuit open" in ralph("runs", "--store", store).stdout
+    assert "stuck" in ralph("runs", "--store", store).stdout
     assert "Stopped" in (workspace / "night.log").read_text()
 
 

@@ -72,7 +72,8 @@ class Quiet(Executor):
 
     async def execute(self, prompt, turn):
         (turn.workspace / "done").touch()
-        return turn.transcript.finish(Answered(), text="Done.")
+        said = "---RALPH_STATUS---\\nEXIT_SIGNAL: true\\n---END_RALPH_STATUS---"
+        return turn.transcript.finish(Answered(), text=said)
 
 
 @hookimpl

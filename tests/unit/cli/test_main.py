@@ -190,6 +190,7 @@ def test_an_interrupt_ends_with_130(ralph: Callable[..., Any], monkeypatch: pyte
         raise KeyboardInterrupt
 
     monkeypatch.setattr(runs_command, "_runs", interrupted)
+    monkeypatch.setattr("os._exit", sys.exit)  # it leaves at once, with these tests
     ended = ralph("runs")
     assert (ended.code, ended.err) == (130, "")
 
