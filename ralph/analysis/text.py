@@ -437,7 +437,7 @@ _CHINESE = pattern(
 )
 # "34 entries, 3 of them are ticked"
 _OF_THEM = pattern(rf"\b(\d{{1,5}}) [a-z][^.;\n]{{0,40}}?[ ,]({_NUMBER_READ}) of them (?:are|is)\b")
-MOST_QUANTITIES = 200  # that are examined, from the beginning and as many from the end
+MOST_QUANTITIES = 60  # that are examined, from the beginning and as many from the end
 _MOST_READ = 6_000  # characters in which they are sought, at the beginning and as many at the end
 _YEARS = range(1900, 2200)
 
