@@ -21,7 +21,8 @@ LIMITS = {
     "entries": 24,
     "layers": 14,
     "arrows": 140,
-    "lines": 45_850,  # the goal is 36,000
+    "lines": 45_850,  # without the viewers; the goal is 36,000
+    "viewer_lines": 6_000,
     "function_median": 6,
     "function_p90": 18,
     "function_longest": 80,
@@ -32,6 +33,8 @@ LIMITS = {
 }
 _ODD = re.compile(r"(What|Whether|Where|How|Who)\b")
 _SMALL = 60
+_VIEWERS = ("watch/tui", "watch/web", "watch/report", "watch/telemetry", "cli/watch", "cli/serve", "cli/report")
+"""The optional applications that show runs, which are counted apart."""
 
 Functions = ast.FunctionDef | ast.AsyncFunctionDef
 
@@ -110,12 +113,17 @@ def files_of_an_iteration() -> int:
     return len(seen)
 
 
+def _is_viewer(path: Path) -> bool:
+    return path.relative_to(HOUSE).as_posix().startswith(_VIEWERS)
+
+
 def figures() -> dict[str, float]:
     """Return all figures by name."""
     found = list(modules())
     functions = [node for _, _, tree in found for node in ast.walk(tree) if isinstance(node, Functions)]
     sizes = sorted((node.end_lineno or node.lineno) - node.lineno + 1 for node in functions)
     lengths = [text.count("\n") for _, text, _ in found]
+    viewers = sum(text.count("\n") for path, text, _ in found if _is_viewer(path))
     texts = [text for _, _, tree in found for text in docstrings(tree)]
     rooms = entries()
     contracts = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["importlinter"][
@@ -126,7 +134,8 @@ def figures() -> dict[str, float]:
         "layers": next(len(each["layers"]) for each in contracts if each.get("containers") == ["ralph"]),
         "arrows": len(arrows(rooms)),
         "modules": len(found),
-        "lines": sum(lengths),
+        "lines": sum(lengths) - viewers,
+        "viewer_lines": viewers,
         "function_median": sizes[len(sizes) // 2],
         "function_p90": sizes[int(len(sizes) * 0.9)],
         "function_longest": sizes[-1],

@@ -89,7 +89,7 @@ def ask_at_terminal(source: "Source", keys: tuple[str, ...]) -> bool:
 
 
 def value_in(values: Mapping[str, Any], key: str) -> Any:
-    """Return the value with a full key in a table of tables; None if there is none."""
+    """Return the value with a full key in a table of tables; None if none exists."""
     value: Any = values
     for part in key.split("."):
         value = cast("dict[str, Any]", value).get(part) if isinstance(value, dict) else None

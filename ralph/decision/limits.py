@@ -174,7 +174,7 @@ class Limits(BaseModel, frozen=True, extra="forbid", defer_build=True):
 
 
 class DecisionSettings(BaseModel, frozen=True, extra="forbid", defer_build=True):
-    """What the decision rests on that belongs to no other part."""
+    """The settings of the decision that belong to no other part."""
 
     test_saturation: Annotated[PositiveInt, Tighter("less")] = Field(
         default=3, le=1000, description="Test-only iterations without progress in a row that end the run."

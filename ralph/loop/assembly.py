@@ -141,7 +141,7 @@ def executor_for(
     confinement: Confinement | None = None,
     redactor: Redactor | None = None,
 ) -> Executor:
-    """Return the executor that the settings name. Raises `UnknownNameError` if there is none."""
+    """Return the executor that the settings name. Raises `UnknownNameError` if none has that name."""
     context = BuildContext(settings, confinement=confinement, redactor=redactor, progress=progress)
     return (plugins or Plugins()).executor(settings.name, context)
 

@@ -380,6 +380,6 @@ TRUSTED_ONLY = tuple(sorted(each.key for each in settings_in(Settings) if each.m
 
 
 def governing(key: str) -> Setting | None:
-    """Return the setting that a full key belongs to, or the section of it that needs consent; None if there is none."""
+    """Return the setting that a full key belongs to, or the section of it that needs consent; None if none exists."""
     found = [each for each in settings_in(Settings) if f"{key}.".startswith(f"{each.key}.")]
     return next((each for each in found if each.key in TRUSTED_ONLY), found[-1] if found else None)

@@ -200,7 +200,7 @@ class SqlStore(Store):
         return await (answer if self._database.immediate else self._answered(made, answer))
 
     async def _answered(self, call: "_Call", answer: "asyncio.Future[_T]") -> _T:
-        """Return a server's answer; raise a passing `StoreError` if there is none in time."""
+        """Return a server's answer; raise a passing `StoreError` if none comes in time."""
         answer.add_done_callback(lambda ended: ended.cancelled() or ended.exception())  # perhaps no one waits
         seconds = _SLOW_PATIENCE if call.function in _SLOW else self._patience
         if self._tables is None:

@@ -227,7 +227,7 @@ class FileIndex:
 
     @property
     def last(self) -> str:
-        """The commit of the last tree, also an earlier process's; empty if there is none."""
+        """The commit of the last tree, also an earlier process's; empty if none was made."""
         return first_line(self.folder / "last")
 
     async def own_git(

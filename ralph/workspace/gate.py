@@ -137,7 +137,7 @@ class Git:
         return lines if lines[-1] and not done.stdout_truncated else lines[:-1]
 
     async def line(self, *arguments: str, none: Collection[int] = ()) -> str:
-        """Return the first line that git prints; empty if there is none."""
+        """Return the first line that git prints; empty if it prints none."""
         return next(iter(await self(*arguments, none=none)), "")
 
     def now(

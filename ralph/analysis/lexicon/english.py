@@ -28,7 +28,7 @@ negation: no | not | 0 | zero | never | none | nothing | neither | nor | without
     weren't | hasn't | haven't | hadn't | don't | doesn't | didn't | can't | couldn't | won't | wouldn't | shouldn't
     not yet | yet to | no longer | far from | instead of | rather than | not fully | not completely
 absence: no | 0 | zero | without | free of | no longer | never | any more
-contrast: but | however | except | although | though | unfortunately
+contrast: but | however | except | although | though | unfortunately | (minus|bar|save for|aside from) (the|one|two)
 qualifier: still | remain | remains | remaining | failing | fails | todo | todos | partial | partially | partly | almost
     nearly | mostly | not yet | yet to | pending | in progress | unfinished | incomplete | wip | broken | left to do
     to go | blocked | outstanding | halfway | so far | for the time being | for the moment | apart from | other than

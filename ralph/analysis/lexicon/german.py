@@ -21,7 +21,8 @@ _COMPLETION = """
 success: erfolg | erfolgreich
 negation: nicht | noch nicht | kein | keine | keinen | keiner | nie | ohne | weder | nichts | statt | anstatt
 absence: kein | keine | keinen | ohne
-contrast: aber | allerdings | jedoch | obwohl | leider
+contrast: aber | allerdings | jedoch | obwohl | leider | bis auf | außer | ausser | mit ausnahme | abgesehen von
+    nur (die|der|das|noch) | lediglich
 qualifier: teilweise | noch nicht | noch offen | ausstehend | bisher | beinahe | zur hälfte | in arbeit
 future: wird | werden | soll | sollen | sollte | muss | müssen | sobald | wenn | falls | bis | ich werde | wir werden
 more: als nächstes | nächster schritt | nächste schritte | nächste story | weiter geht es
@@ -34,7 +35,8 @@ standby: (warte|ich warte) auf (deine|ihre) (anweisung|anweisungen|ansage|nachri
 idle/no-op: (lauf|sitzung|durchlauf) ohne (arbeit|änderungen) | es gab nichts zu tun
 idle/asks to be stopped: (stoppe|beende) die schleife | die schleife (kann|soll|muss) (gestoppt|beendet) werden
 ongoing: läuft noch | im hintergrund | ich (prüfe|sehe mir|schaue|vermute)
-blocked: ich komme (nicht weiter|hier nicht weiter) | ich (bin blockiert|kann nicht weitermachen|kann nicht fortfahren)
+blocked: ich komme (nicht weiter|hier nicht weiter) | ich bin blockiert
+    nicht (weitermachen|fortfahren|weiterarbeiten|weiterkommen)
     hier geht es nicht weiter
 halted: blockiert | angehalten | gestoppt | warte weiterhin auf (freigabe|die freigabe)
 obstacle: bitte (gib mir|freigeben|erlauben|genehmigen) | warte auf deine

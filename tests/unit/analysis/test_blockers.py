@@ -112,6 +112,7 @@ def test_the_end_may_say_that_the_agent_stops_and_what_it_lacks() -> None:
         "The move itself has to be made on the live host, which I cannot reach. I'm stopping here."
     )
     assert analyze_text(text, task="Move the shop to the new host").state == "blocked"
+    assert analyze_text("Ich kann ohne den API-Schlüssel nicht weitermachen.").state == "blocked"
     assert analyze_text("All tasks are done and all tests pass. I'm stopping here.").state == "done"
     report = "All tasks are done. One flag isn't available in the old version. Start me again after its release."
     assert analyze_text(report).state == "done"

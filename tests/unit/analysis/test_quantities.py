@@ -51,6 +51,11 @@ La tarea está completa. Vamos al 50 %.
 Erledigt: 2/5
 Zu 80 % erledigt.
 Die Aufgabe ist erledigt, zwei von fünf Seiten sind umgestellt.
+Alles erledigt bis auf die README.
+Alles erledigt außer der README.
+Alle Aufgaben sind erledigt, lediglich die README fehlt noch.
+The task is complete minus the docs.
+The task is complete, bar the docs.
 Migrated 1,200 of 3,000 files. Migration complete.
 Migrated 120000 of 300000 rows. The migration is done.
 Completed 8 of the fifteen stories. Task complete.
