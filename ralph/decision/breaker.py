@@ -23,6 +23,7 @@ from ralph.system.declarations import Tighter, Wait
 from ralph.system.text import pattern
 from ralph.types import evolve
 from ralph.types.output import Interrupted, ToolCall
+from ralph.types.tools import tool_text
 
 Position = Literal["closed", "open", "half_open"]
 
@@ -44,9 +45,6 @@ _NUMBERED = pattern(r"[Ii]d\W{0,2}\d+")
 
 _CUT = 2_000
 """Characters from which on arguments may be cut, so that two cannot be compared."""
-
-_SHOWN = 50
-"""Characters that are shown of a call's beginning and of its end, where the name of a file often stands."""
 
 
 class BreakerSettings(BaseModel, frozen=True, extra="forbid", defer_build=True):
@@ -287,9 +285,5 @@ class ToolLoop:
             return None
         self._recent.clear()
         same = "the same" if len(different) == 1 else f"the same {len(different)}"
-        last = " ".join(f"{call.name} {call.arguments}".split())
-        if len(last) > 2 * _SHOWN:
-            last = f"{last[:_SHOWN]}…{last[-_SHOWN:]}"
-        return Interrupted(
-            by="circles", detail=f"{_REPEATED_CALLS} tool calls in a row were {same} with the same result: {last}"
-        )
+        detail = f"{_REPEATED_CALLS} tool calls in a row were {same} with the same result: {tool_text(call, most=100)}"
+        return Interrupted(by="circles", detail=detail)

@@ -400,6 +400,7 @@ def _finished(run: ActiveRun, record: IterationRecord) -> list[events.Event]:
         events.IterationFinished(
             **stamp,
             executor=record.executor,
+            model=record.model,
             outcome=record.outcome,
             text=record.text,
             fields=status.fields if isinstance(status, StatusReport) else {},

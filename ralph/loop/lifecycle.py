@@ -17,7 +17,7 @@ from ralph.loop.iteration import ActiveRun, Parts, preflight
 from ralph.loop.lease import Stop
 from ralph.loop.ownership import end_left_behind, this_process
 from ralph.records import events
-from ralph.records.record import RunRecord, RunState
+from ralph.records.record import PlanCount, RunRecord, RunState
 from ralph.store.base import Store
 from ralph.system.text import plain, storable
 from ralph.types import evolve
@@ -140,6 +140,10 @@ def started(
         permission=", allows ".join((parts.executor.permissions.mode, *parts.executor.permissions.allow)),
         limits=run.limits.model_dump(exclude_none=True),
         resumed=resumed,
+        model=parts.rules.model,
+        plan=PlanCount.of(run.record.plan),
+        usage=run.state.spent.usage,
+        duration=run.state.spent.duration,
     )
     told: list[events.Event] = [begun]
     if orphans:

@@ -48,6 +48,9 @@ class RunStarted(_Happened, frozen=True):
         max_iterations: the limit; None without one.
         sandbox, permission: what confines the agent, in words.
         limits: all that are set, by name; times are in seconds.
+        model: the one that was asked for; None for the agent's own choice.
+        plan: its progress before the first iteration; None without a plan.
+        usage, duration: what the run has used before, if it continues; in seconds.
     """
 
     type: Literal["run_started"] = "run_started"
@@ -63,6 +66,10 @@ class RunStarted(_Happened, frozen=True):
     permission: str = ""
     limits: dict[str, float] = {}
     resumed: bool = False
+    model: str | None = None
+    plan: PlanCount | None = None
+    usage: Usage = Usage()
+    duration: NonNegativeFloat = 0.0
 
 
 class IterationStarted(_Happened, frozen=True):
@@ -169,7 +176,7 @@ class IterationFinished(_Happened, frozen=True):
     """An iteration ended, with its results. `fields` are the registered status fields.
 
     Attributes:
-        executor: the one that answered.
+        executor, model: those that answered.
         text: the agent's last message.
         plan: its progress so far; None without a plan.
         progressed: whether workspace or plan moved; None if unknown.
@@ -178,6 +185,7 @@ class IterationFinished(_Happened, frozen=True):
 
     type: Literal["iteration_finished"] = "iteration_finished"
     executor: str = ""
+    model: str | None = None
     outcome: Outcome
     text: str = ""
     fields: dict[str, Any] = {}

@@ -1,8 +1,8 @@
 """The view of a run that every display shows: a pure fold over its events, and the parts of a run in a few words."""
 
 from collections.abc import Iterator
-from datetime import datetime
-from typing import Any
+from datetime import datetime, timedelta
+from typing import Any, Literal, NamedTuple
 
 from pydantic import BaseModel, NonNegativeFloat, NonNegativeInt
 
@@ -14,9 +14,11 @@ from ralph.records import events
 from ralph.records.record import IterationRecord, PlanCount
 from ralph.system.text import counted, duration, limits_text, one_line
 from ralph.types import evolve
-from ralph.types.output import Failed, Outcome, TimedOut, Usage
+from ralph.types.output import Failed, Outcome, TimedOut, ToolCall, Usage
+from ralph.types.tools import tool_text
 
 _LAST_MESSAGE = 2_000
+_LAST_TOOLS = 8
 _OF_END = ("stop_reason", "verified", "already_green", "verified_by", "detail")
 """Fields of a view that its run's end sets, and a resume takes back."""
 
@@ -103,14 +105,43 @@ def usage_text(usage: Usage) -> str:
     return " · ".join(parts)
 
 
+class ToolUse(BaseModel, frozen=True):
+    """A use of a tool as a display shows it: in words, with its outcome and, in seconds, its duration."""
+
+    id: str
+    text: str
+    at: datetime
+    outcome: Literal["running", "ok", "failed", "denied"] = "running"
+    duration: NonNegativeFloat = 0.0
+
+    @classmethod
+    def of(cls, call: ToolCall, at: datetime, workspace: str | None) -> "ToolUse":
+        """Return the use of a tool that began at that time, or has ended then."""
+        ended = "running" if call.success is None else "denied" if call.denied else "ok" if call.success else "failed"
+        text = tool_text(call, workspace)
+        return cls(id=call.id, text=text, at=at, outcome=ended, duration=call.duration)
+
+
+class LimitUse(NamedTuple):
+    """What a run has used of one of its limits; seconds for "max_duration"."""
+
+    name: str
+    used: float
+    allowed: float
+
+
 class RunView(BaseModel, frozen=True):
     """A run as a display shows it, after any number of its events.
 
     Attributes:
-        activity: what the agent is doing, in a few words.
+        model: the one that answered last; before, the one that was asked for.
+        activity: what the agent is doing, in a few words; `activity_since` when it began.
+        running, tools: the tools that it uses now, and the last ones that it has used; the newest last.
+        limits: by name, as in `RunStarted`.
         limited: iterations that met a rate limit, and so do not count.
         message: the end of its last message, or of the unfinished one.
         message_ended: whether what it says next is another message.
+        started_at: of the process that works on it; `before` are the seconds that the run took until then.
         since: start of the current iteration.
         paused_until: end of the pause; None without a pause, and for a pause that the user has to end.
     """
@@ -122,14 +153,22 @@ class RunView(BaseModel, frozen=True):
     iteration: NonNegativeInt = 0
     max_iterations: int | None = None
     limited: NonNegativeInt = 0
+    limits: dict[str, float] = {}
     breaker: str = "closed"
     breaker_warning: str = ""
     executor: str = ""
+    model: str | None = None
+    verifiers: tuple[str, ...] = ()
     activity: str = ""
+    activity_since: datetime | None = None
+    running: tuple[ToolUse, ...] = ()
+    tools: tuple[ToolUse, ...] = ()
     message: str = ""
     message_ended: bool = True
     plan: PlanCount | None = None
+    plan_before: PlanCount | None = None
     usage: Usage = Usage()
+    before: NonNegativeFloat = 0.0
     started_at: datetime | None = None
     since: datetime | None = None
     paused_until: datetime | None = None
@@ -144,7 +183,47 @@ class RunView(BaseModel, frozen=True):
 
     def after(self, event: events.Event) -> "RunView":
         """Return the view after one more event; an unknown kind of event changes nothing."""
-        return evolve(self, **_changes(event, self))
+        changes = _changes(event, self)
+        if "activity" in changes and (changes["activity"] != self.activity or isinstance(event, events.ToolStarted)):
+            changes["activity_since"] = event.at
+        return evolve(self, **changes)
+
+    def elapsed(self, now: datetime) -> float:
+        """Return how long the run has taken so far, in seconds, without the time between its processes."""
+        if self.state == "finished" or self.started_at is None:
+            return self.duration
+        return self.before + max(0.0, (now - self.started_at).total_seconds())
+
+    def used(self, now: datetime) -> tuple[LimitUse, ...]:
+        """Return what the run has used of each limit for the whole run; what is not measured is left out."""
+        usage = self.usage
+        amounts = {
+            "max_iterations": max(0, self.iteration - self.limited),
+            "max_duration": self.elapsed(now),
+            "max_tokens": usage.tokens,
+            "max_requests": usage.premium_requests,
+            "max_cost": usage.cost,
+        }
+        return tuple(
+            LimitUse(name, used, self.limits[name])
+            for name, used in amounts.items()
+            if used is not None and self.limits.get(name)
+        )
+
+    def expected_end(self, now: datetime) -> tuple[datetime, str] | None:
+        """Return when the run ends if it continues at the same pace, and by what: "plan", or the name of a limit.
+
+        None before the first iteration has ended, and for a run that is not running.
+        """
+        if self.state != "running" or not self.last_decision:
+            return None
+        taken = self.elapsed(now)
+        shares = [(use.name, use.used, use.allowed) for use in self.used(now)]
+        if self.plan and self.plan_before:
+            shares.append(("plan", self.plan.done - self.plan_before.done, self.plan.total - self.plan_before.done))
+        ends = ((max(0.0, of - done) * taken / done, name) for name, done, of in shares if done > 0)
+        left, name = min(ends, default=(0.0, ""))
+        return (now + timedelta(seconds=min(left, 1e9)), name) if name else None
 
 
 def _changes(event: events.Event, view: RunView) -> dict[str, Any]:
@@ -152,11 +231,9 @@ def _changes(event: events.Event, view: RunView) -> dict[str, Any]:
     changes: dict[str, Any]
     match event:
         case events.RunStarted():
-            changes = event.model_dump(include={"run_id", "task", "workspace", "executor", "max_iterations"})
-            changes |= {"started_at": event.at, "state": "running", "paused_until": None}
-            changes |= {name: RunView.model_fields[name].default for name in _OF_END}
+            changes = _after_start(event, view)
         case events.IterationStarted():
-            changes = {"iteration": event.iteration, "since": event.at, "state": "running"}
+            changes = {"iteration": event.iteration, "since": event.at, "state": "running", "running": ()}
             changes |= {"activity": "thinking", "message_ended": True}
         case events.MessageStreamed():
             text = ("" if view.message_ended else view.message) + event.text
@@ -164,14 +241,13 @@ def _changes(event: events.Event, view: RunView) -> dict[str, Any]:
         case events.MessageReceived():
             text = event.text[-_LAST_MESSAGE:] if event.text.strip() else view.message
             changes = {"message": text, "message_ended": True}
-        case events.ToolStarted():
-            changes = {"activity": f"using {event.tool.name}", "message_ended": True}
-        case events.ToolFinished():
-            changes = {"activity": "thinking"}
+        case events.ToolStarted() | events.ToolFinished():
+            changes = _after_tool(event, view)
         case events.ExecutorFellBack() if event.before == event.after:
-            changes = {"activity": f"{event.before} failed and is asked again"}
+            changes = {"activity": f"{event.before} failed and is asked again", "running": ()}
         case events.ExecutorFellBack():
             changes = {"fallbacks": view.fallbacks + 1, "activity": f"{event.before} failed, {event.after} tries next"}
+            changes |= {"executor": event.after, "running": ()}
         case events.VerificationStarted():
             changes = {"activity": f"verifying: {event.verifier}"}
         case events.VerificationFinished():
@@ -179,35 +255,65 @@ def _changes(event: events.Event, view: RunView) -> dict[str, Any]:
         case events.IterationFinished():
             changes = _after_iteration(event, view)
         case _:
-            changes = _after_change_of_run(event)
+            changes = _after_change_of_run(event, view)
     return changes
+
+
+def _after_start(event: events.RunStarted, view: RunView) -> dict[str, Any]:
+    known = {"run_id", "task", "workspace", "executor", "max_iterations", "limits", "model", "verifiers"}
+    changes = {name: getattr(event, name) for name in known}
+    changes |= {"started_at": event.at, "state": "running", "paused_until": None, "running": ()}
+    changes |= {name: RunView.model_fields[name].default for name in _OF_END}
+    changes |= {"before": event.duration or view.duration, "plan_before": event.plan}
+    if not event.resumed:
+        changes["plan"] = event.plan
+    if not view.iteration:  # else the earlier events have told it
+        changes |= {"usage": event.usage, "iteration": event.iteration}
+    return changes
+
+
+def _after_tool(event: events.ToolStarted | events.ToolFinished, view: RunView) -> dict[str, Any]:
+    call = event.tool
+    running = [use for use in view.running if use.id != call.id]
+    use = ToolUse.of(call, event.at, view.workspace)
+    if isinstance(event, events.ToolStarted):
+        now = (*running, use)[-_LAST_TOOLS:]
+        return {"running": now, "activity": use.text, "message_ended": True}
+    activity = running[-1].text if running else "thinking"
+    return {"running": tuple(running), "tools": (*view.tools, use)[-_LAST_TOOLS:], "activity": activity}
 
 
 def _after_iteration(event: events.IterationFinished, view: RunView) -> dict[str, Any]:
     return {
         "executor": event.executor or view.executor,
+        "model": event.model or view.model,
         "usage": view.usage + event.usage,
+        "duration": view.elapsed(event.at),
         "plan": event.plan or view.plan,
         "last_decision": describe(event.decision),
         "activity": "",
+        "running": (),
         "message": event.text[-_LAST_MESSAGE:] or view.message,
         "message_ended": True,
         "limited": view.limited + event.limited,
     }
 
 
-def _after_change_of_run(event: events.Event) -> dict[str, Any]:
+def _after_change_of_run(event: events.Event, view: RunView) -> dict[str, Any]:
     match event:
         case events.BreakerChanged(breaker=breaker):
             return {"breaker": breaker.state, "breaker_warning": breaker.reason if breaker.warning else ""}
         case events.Paused():
             return {"state": "paused", "paused_until": event.until, "activity": event.reason}
-        case events.Extended() if (most := event.limits.get("max_iterations")) is not None:
-            return {"max_iterations": int(most)}
+        case events.Extended():
+            after = {**view.limits, **event.limits}
+            most = after.get("max_iterations", view.max_iterations)
+            limits = {name: value for name, value in after.items() if value is not None}
+            return {"limits": limits, "max_iterations": None if most is None else int(most)}
         case events.Resumed():
             return {"state": "running", "paused_until": None, "activity": ""}
         case events.RunFinished():
             last = {name: getattr(event, name) for name in (*_OF_END, "usage", "duration")}
-            return {"state": "finished", "activity": "", **last}
+            return {"state": "finished", "activity": "", "running": (), **last}
         case _:
             return {}

@@ -9,7 +9,7 @@ __all__ = ["evolve"]
 Model = TypeVar("Model", bound=BaseModel)
 
 
-def evolve(model: Model, **changes: Any) -> Model:
+def evolve(model: Model, /, **changes: Any) -> Model:
     """Return a copy of a model with other values for some fields.
 
     Their names are checked, their values are not: as with `dataclasses.replace`, each must have its field's type.

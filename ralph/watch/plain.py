@@ -29,6 +29,7 @@ from ralph.records.events import (
 )
 from ralph.records.projection import bounds_text, changes_text, describe, findings, numbered, outcome_text
 from ralph.system.text import duration, limits_text, one_line
+from ralph.types.tools import tool_text
 from ralph.watch.base import Display
 from ralph.watch.summary import print_summary
 from ralph.watch.terminal import BREAKER_SIGNS, clipped, console_for, sign
@@ -44,6 +45,7 @@ class PlainDisplay(Display):
 
     _most: int | None = None
     _limited = 0
+    _workspace: str | None = None
     _scanned = -2
     _last: IterationFinished | None = None
 
@@ -82,7 +84,7 @@ class PlainDisplay(Display):
 
     @_print.register
     def _(self, event: RunStarted) -> None:
-        self._most = event.max_iterations
+        self._most, self._workspace = event.max_iterations, event.workspace
         self.say(event.at, "run", f"{event.run_id}{' continues' if event.resumed else ''}", style="bold")
         self.say(event.at, "task", event.task)
         if event.workspace:
@@ -112,7 +114,7 @@ class PlainDisplay(Display):
         self.say(
             event.at,
             "tool",
-            f"{front}{one_line(call.name, 40)} {one_line(call.arguments, 160)}{took}",
+            f"{front}{tool_text(call, self._workspace, 200)}{took}",
             style="yellow" if ended else "",
         )
 

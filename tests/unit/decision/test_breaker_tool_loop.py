@@ -30,13 +30,13 @@ def heard(made: Iterable[ToolCall]) -> list[tuple[int, Interrupted]]:
 def test_the_same_call_over_and_over_is_enough_at_sixty() -> None:
     [(number, lost)] = heard(calls('{"path": "a"}') * 70)
     assert (number, lost.by) == (60, "circles")
-    assert lost.detail == '60 tool calls in a row were the same with the same result: edit {"path": "a"}'
+    assert lost.detail == "60 tool calls in a row were the same with the same result: edit a"
 
 
 def test_of_a_long_call_its_beginning_and_its_end_are_told() -> None:
     [(_, lost)] = heard(calls('{"path": "' + "folder/" * 200 + 'README.md"}') * 60)
-    assert lost.detail.endswith('/README.md"}')
-    assert 'edit {"path": "folder/' in lost.detail
+    assert lost.detail.endswith("/README.md")
+    assert "edit folder/" in lost.detail
     assert len(lost.detail) < 170
 
 

@@ -19,7 +19,7 @@ from ralph.types.verification import Verdict
 
 AT = datetime(2026, 1, 1, 12, 30, tzinfo=UTC)
 STAMP: dict[str, Any] = {"run_id": "r", "at": AT, "iteration": 1}
-TOOL = ToolCall(id="1", name="bash")
+TOOL = ToolCall(id="1", name="bash", arguments='{"command": "pytest -q"}')
 
 
 def view(*happened: Event) -> RunView:
@@ -56,7 +56,7 @@ def test_a_run_from_its_beginning_to_its_end() -> None:
     )
     assert (streaming.message, streaming.activity) == ("hello", "answering")
     using = streaming.after(events.ToolStarted(**STAMP, tool=TOOL))
-    assert (using.activity, using.message) == ("using bash", "hello")
+    assert (using.activity, using.message) == ("$ pytest -q", "hello")
     assert using.after(events.MessageStreamed(**STAMP, text="next")).message == "next"
     assert using.after(events.MessageReceived(**STAMP, text=" ", tool_calls=1)).message == "hello"
     assert using.after(events.ToolFinished(**STAMP, tool=TOOL)).activity == "thinking"
@@ -65,6 +65,53 @@ def test_a_run_from_its_beginning_to_its_end() -> None:
     assert over.after(finished(plan=None)).plan == PlanCount(done=1, total=2), "the agent has taken it away"
     done = over.after(ENDED)
     assert (done.state, done.stop_reason, done.verified, done.detail) == ("finished", "completed", True, "done")
+
+
+def test_what_the_agent_does_and_its_last_tools() -> None:
+    later: dict[str, Any] = {**STAMP, "at": AT + timedelta(seconds=5)}
+    edit = ToolCall(id="2", name="edit", arguments='{"path": "/w/src/a.py", "new_str": "{"}')
+    both = view(STARTED, events.ToolStarted(**STAMP, tool=TOOL), events.ToolStarted(**later, tool=edit))
+    assert (both.activity, both.activity_since) == ("edit src/a.py", later["at"])
+    ended = edit.model_copy(update={"success": False, "denied": True, "duration": 2.5})
+    one = both.after(events.ToolFinished(**later, tool=ended))
+    assert (one.activity, [use.text for use in one.running]) == ("$ pytest -q", ["$ pytest -q"])
+    assert [(use.text, use.outcome, use.duration) for use in one.tools] == [("edit src/a.py", "denied", 2.5)]
+    done = events.ToolFinished(**later, tool=TOOL.model_copy(update={"success": True}))
+    many = one
+    for _ in range(20):
+        many = many.after(events.ToolStarted(**later, tool=TOOL)).after(done)
+    assert (many.activity, many.running, len(many.tools), many.tools[-1].outcome) == ("thinking", (), 8, "ok")
+    again = many.after(events.ToolStarted(**later, tool=TOOL))
+    assert again.after(events.IterationStarted(**STAMP)).running == (), "a turn that was cut off has left it"
+
+
+def test_the_limits_with_what_is_used_and_the_expected_end() -> None:
+    limits = {"max_iterations": 10, "max_duration": 7200, "max_cost": 4, "max_tokens": 1000}
+    begun = STARTED.model_copy(
+        update={"limits": limits, "plan": PlanCount(done=2, total=8), "model": "m", "verifiers": ("pytest",)}
+    )
+    now = AT + timedelta(minutes=10)
+    first = view(begun, events.IterationStarted(**STAMP))
+    assert (first.model, first.verifiers, first.expected_end(now)) == ("m", ("pytest",), None)
+    over = finished(usage=Usage(cost=1), plan=PlanCount(done=4, total=8), model="m-2").model_copy(update={"at": now})
+    run = first.after(over)
+    assert run.used(now) == (("max_iterations", 1, 10), ("max_duration", 600, 7200), ("max_cost", 1, 4))
+    assert (run.model, run.expected_end(now)) == ("m-2", (now + timedelta(minutes=20), "plan"))
+    assert run.model_copy(update={"plan": None}).expected_end(now) == (now + timedelta(minutes=30), "max_cost")
+    more = run.after(events.Extended(**STAMP, added={"max_cost": 4}, limits={"max_cost": 8, "max_iterations": None}))
+    assert (more.limits["max_cost"], more.max_iterations) == (8, None)
+    assert "max_iterations" not in more.limits
+    assert run.after(events.Paused(**STAMP, until=None, reason="")).expected_end(now) is None
+
+
+def test_a_run_that_continues_counts_what_it_has_used_before() -> None:
+    resumed: dict[str, Any] = {"resumed": True, "usage": Usage(cost=3), "duration": 100.0, "iteration": 4}
+    again = STARTED.model_copy(update={**resumed, "limits": {"max_duration": 1000}})
+    now = AT + timedelta(seconds=50)
+    alone = view(again)
+    assert (alone.usage.cost, alone.iteration, alone.used(now)) == (3, 4, (("max_duration", 150, 1000),))
+    whole = view(STARTED, events.IterationStarted(**STAMP), finished(usage=Usage(cost=3)), again)
+    assert (whole.usage.cost, whole.elapsed(now)) == (3, 150)
 
 
 def test_usage_adds_up_and_the_run_has_the_last_word() -> None:

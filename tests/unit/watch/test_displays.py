@@ -120,7 +120,7 @@ class TestPlain:
             "Make the tests pass.",
             "pytest -q does not succeed yet",
             "iteration 1 of at most 50",
-            'bash {"command": "ls"} (2.0 s)',
+            "$ ls (2.0 s)",
             "copilot-sdk falls back to copilot-cli: crashed: the runtime died",
             "The runtime was started anew.",
             "It is done.",
