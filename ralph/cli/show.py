@@ -204,15 +204,14 @@ async def show_events(
     """
     import anyio
 
-    while True:
-        run = await store.run(run.id) or run
-        async for event in store.events(run.id, after=after):  # those before that state are stored by now
-            while display.out.full and not display.out.gone:  # noqa: ASYNC110 - a thread writes
-                await anyio.sleep(_POLL_SECONDS)
-            if display.out.gone:
-                return run
-            display.show(event)
-            after = event.seq
-        if not follow or display.out.gone or run_state(run) not in {"running", "paused"}:
-            return run
-        await anyio.sleep(_POLL_SECONDS)
+    def going(run: "RunRecord") -> bool:
+        return not display.out.gone and run_state(run) in {"running", "paused"}
+
+    shown = store.follow(run.id, after=after, going=going) if follow else store.events(run.id, after=after)
+    async for event in shown:
+        while display.out.full and not display.out.gone:  # noqa: ASYNC110 - a thread writes
+            await anyio.sleep(_POLL_SECONDS)
+        if display.out.gone:
+            break
+        display.show(event)
+    return await store.run(run.id) or run

@@ -1,6 +1,7 @@
 """The store interface: runs, iterations, events, leases and requests; and records as JSON."""
 
-from collections.abc import AsyncIterator, Sequence
+import asyncio
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
 from typing import NamedTuple, Self
 
 from pydantic import ValidationError
@@ -16,6 +17,15 @@ TRANSCRIPT = frozenset({"message_received", "tool_started", "tool_finished"})
 
 LEASE = 30.0
 """Seconds that a lease lasts if its owner does not renew it."""
+
+
+_LOOK = 0.2
+"""Seconds between two looks for new events, in a store that cannot tell whether there are any."""
+
+
+def unfinished(run: RunRecord) -> bool:
+    """Return whether a run has not ended, as far as its record tells."""
+    return run.state != "finished"
 
 
 class Health(NamedTuple):
@@ -137,6 +147,36 @@ class Store:
     def events(self, run_id: str, *, after: int = 0) -> AsyncIterator[Event]:
         """Yield the events of a run with a greater `seq`, in order. Unknown types of events are skipped."""
         raise NotImplementedError
+
+    async def follow(
+        self, run_id: str, *, after: int = 0, going: Callable[[RunRecord], bool] = unfinished
+    ) -> AsyncGenerator[Event]:
+        """Yield the events of a run with a greater `seq`, in order, and each new one within a second; see `events`.
+
+        It ends when the run is removed, and after the last event of a run that has finished and is not leased any more.
+        A run that is resumed before that is followed on, and so is a crashed one, until the caller stops. While the
+        caller does nothing with an event, nothing is read.
+
+        Args:
+            going: returns False for a run that need not be followed any longer; called at least once a second.
+        """
+        seen = 0
+        while True:
+            run = await self.run(run_id)
+            goes_on = run is not None and run.id == run_id
+            if run is not None and not going(run):  # one that is being resumed is finished, but leased
+                goes_on &= run.state == "finished" and await self.leased(run_id)
+            async for event in self.events(run_id, after=after):  # those before that state are stored by now
+                yield event
+                after = event.seq
+            if not goes_on:
+                return
+            seen = await self._moved(seen)
+
+    async def _moved(self, seen: int) -> int:
+        """Wait until something was stored, at most a second; return a number that is another one if it was."""
+        await asyncio.sleep(_LOOK)
+        return seen
 
     async def last_seq(self, run_id: str) -> int:
         """Return the `seq` of the run's last event; 0 if it has none."""

@@ -134,6 +134,14 @@ class Database:
     def interrupt(self) -> None:
         """End a call that gets no answer, from another thread."""
 
+    def watch(self) -> Connection:
+        """Return a connection for `version` alone. Raises what `open` does."""
+        raise NotImplementedError
+
+    def version(self, watch: Connection) -> int:
+        """Return a number that a commit over another connection changes. Never waits; raises one of `errors`."""
+        raise NotImplementedError
+
     def identity(self) -> Any:
         """Return a value that changes if the store under this name is replaced by another one."""
 
@@ -230,6 +238,10 @@ _FAULTS = {
 _PASSING = _FAULTS.keys() - {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_TOOBIG}
 
 
+def _driver(connection: Connection) -> sqlite3.Connection:
+    return cast("sqlite3.Connection", connection.connection.driver_connection)
+
+
 @dataclass(frozen=True)
 class SqliteFile(Database):
     """A database file in write-ahead mode, fully durable. Its folder is created if missing, for the owner alone."""
@@ -273,8 +285,8 @@ class SqliteFile(Database):
                 take_from_others(self.path.with_name(self.path.name + suffix))
 
     def set_up(self, connection: Connection) -> None:
-        driver = cast("sqlite3.Connection", connection.connection.driver_connection)
-        driver.text_factory = partial(str, encoding="utf-8", errors="replace")  # one damaged row fails by itself
+        reading = partial(str, encoding="utf-8", errors="replace")  # one damaged row fails by itself
+        _driver(connection).text_factory = reading
         for pragma in ("foreign_keys = ON", "synchronous = FULL"):
             connection.exec_driver_sql(f"PRAGMA {pragma}")
 
@@ -304,6 +316,15 @@ class SqliteFile(Database):
 
     def wait_for_others(self, connection: Connection, seconds: float) -> None:
         connection.exec_driver_sql(f"PRAGMA busy_timeout = {seconds * 1000:.0f}")
+
+    def watch(self) -> Connection:
+        connection = self.connect()
+        with connection.begin():
+            self.wait_for_others(connection, 0.0)
+        return connection
+
+    def version(self, watch: Connection) -> int:
+        return _driver(watch).execute("PRAGMA data_version").fetchall()[0][0]
 
     def is_busy(self, error: Exception) -> bool:
         code: int | None = getattr(cause(error), "sqlite_errorcode", None)

@@ -5,7 +5,7 @@ import re
 import socket
 from collections.abc import Collection, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from time import monotonic
 from typing import Any, ClassVar, cast
 
@@ -164,9 +164,23 @@ class PostgresDatabase(Database):
         cursor.execute(f"CREATE SCHEMA IF NOT EXISTS {self.schema}")
 
     def mark(self, cursor: DBAPICursor) -> str:
-        cursor.execute("SELECT pg_current_xact_id()::text")
+        cursor.execute(f"SELECT pg_current_xact_id()::text, pg_notify('{self.schema}', '')")  # for `version`
         row = cursor.fetchone()
         return row[0] if row else ""
+
+    def watch(self) -> Connection:
+        connection = replace(self, _reached=[]).connect()  # `interrupt` is not for it
+        with connection.begin():
+            connection.execute(text(f'LISTEN "{self.schema}"'))
+        return connection
+
+    def version(self, watch: Connection) -> int:
+        """Return the number of commits that the server has reported."""
+        wire = cast("psycopg.Connection", watch.connection.driver_connection).pgconn
+        wire.consume_input()
+        while wire.notifies():
+            watch.info["version"] = watch.info.get("version", 0) + 1
+        return watch.info.get("version", 0)
 
     def was_committed(self, connection: Connection, mark: str) -> bool:
         """Return whether a transaction was committed; wait while the server has not noticed the loss."""

@@ -9,9 +9,9 @@ for a reason that may pass. The next call waits twice as long, since an answer m
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Generator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Generator, Sequence
 from concurrent.futures import Future
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from queue import SimpleQueue
@@ -19,11 +19,12 @@ from threading import Lock, Thread
 from typing import Any, Self, TypeVar, TypeVarTuple, Unpack
 
 import anyio
+from sqlalchemy import Connection
 
 from ralph.errors import StoreError, StoreUnusableError
 from ralph.records.events import Event
 from ralph.records.record import IterationRecord, RunRecord, Trace
-from ralph.store.base import LEASE, Health, Store
+from ralph.store.base import LEASE, Health, Store, unfinished
 from ralph.store.database import Database, SqliteMemory
 from ralph.store.tables import InDoubtError, Tables
 from ralph.types.requests import Request
@@ -33,6 +34,9 @@ _PATIENCE, _MOST_PATIENCE, _SLOW_PATIENCE = 4.0, 64.0, 600.0
 _IN_A_HURRY = 1.0
 _NOTICED_WITHIN = 0.2
 """Seconds in which a call ends once its connection is shut down, unless it is still connecting."""
+
+_LOOK, _LOOKS = 0.1, 10
+"""Seconds between two looks at a database's version, and the number of them after which a follower reads anyway."""
 
 _SLOW: tuple[Callable[..., object], ...] = (Tables.check, Tables.compact)
 
@@ -47,7 +51,8 @@ class SqlStore(Store):
         self._database = database
         self._tables: Tables | None = None
         self._thread: _Thread | None = None
-        self._users = 0
+        self._users = self._followers = 0
+        self._watch: Connection | None = None
         self._free = Lock()
         self._doubt: tuple[_Call, InDoubtError] | None = None
         self._patience = _PATIENCE
@@ -123,6 +128,43 @@ class SqlStore(Store):
                 if event is not None:
                     yield event
             after = page[-1][0]
+
+    async def follow(
+        self, run_id: str, *, after: int = 0, going: Callable[[RunRecord], bool] = unfinished
+    ) -> AsyncGenerator[Event]:
+        self._followers += 1
+        try:
+            async for event in super().follow(run_id, after=after, going=going):
+                yield event
+        finally:
+            self._followers -= 1
+            if not self._followers:
+                self._end_watch()
+
+    async def _moved(self, seen: int) -> int:
+        if self._watch is None:
+            with suppress(StoreError):  # a server that only reads refuses it
+                await self._do(self._begin_watch)
+        for _ in range(_LOOKS):
+            await asyncio.sleep(_LOOK)
+            try:
+                if self._watch and (now := self._database.version(self._watch)) != seen:
+                    return now
+            except self._database.errors:
+                self._end_watch()
+        return seen
+
+    def _begin_watch(self, _: Tables) -> None:
+        """Connect once for all followers, unless they are gone by then."""
+        self._watch = self._watch or self._database.watch()
+        if not self._followers:
+            self._end_watch()
+
+    def _end_watch(self) -> None:
+        watch, self._watch = self._watch, None
+        if watch:
+            with suppress(*self._database.errors):
+                watch.close()
 
     async def acquire(self, run_id: str, owner: str, *, dead: str = "", seconds: float = LEASE) -> None:
         await self._do(Tables.acquire, run_id, owner, dead, seconds)
@@ -262,7 +304,8 @@ class SqlStore(Store):
             raise
 
     def _drop(self) -> None:
-        """Close the connection; the next call opens another one."""
+        """Close the connections; the next call opens another one."""
+        self._end_watch()
         tables, self._tables = self._tables, None
         if tables:
             tables.connection.close()
@@ -278,6 +321,9 @@ class MemoryStore(SqlStore):
         return self
 
     async def __aexit__(self, *_: object) -> None: ...
+
+    async def _moved(self, seen: int) -> int:
+        return await Store._moved(self, seen)  # noqa: SLF001 - no other process can write
 
     async def _do(self, call: Callable[[Tables, Unpack[_Args]], _T], *args: *_Args) -> _T:
         return self._done(_Call(call, args))
