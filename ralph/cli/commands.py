@@ -21,6 +21,7 @@ COMMANDS: Mapping[str, str] = {
     "logs": "show:logs",
     "diff": "checkpoints:diff",
     "rollback": "checkpoints:rollback",
+    "serve": "serve:serve",
     "export": "exchange:export",
     "import": "exchange:import_",
     "analyze": "analyze:analyze",
