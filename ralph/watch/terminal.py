@@ -15,19 +15,7 @@ BREAKER_SIGNS = {"closed": "○", "half_open": "◐", "open": "●", "warning": 
 STOP_SIGNS = {"completed": "✓", "cancelled": "■"}
 """Every other stop reason has ✗."""
 
-_PLAIN_SIGNS = {
-    "○": "o",
-    "◐": "%",
-    "●": "@",
-    "◉": "!",
-    "✓": "+",
-    "✗": "x",
-    "■": "#",
-    "→": "->",
-    "·": "-",
-    "│": "|",
-    "×": "x",
-}
+_PLAIN_SIGNS = {"○": "o", "◐": "%", "●": "@", "◉": "!", "✓": "+", "✗": "x", "■": "#", "→": "->", "·": "-", "│": "|"}
 
 
 def console_for(out: "PrintableStream | IO[str]") -> "Console":

@@ -1,0 +1,115 @@
+"""`ralph watch`: the terminal app, which shows all runs of a store, and controls them."""
+
+import sys
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ralph.cli.lookup import configured_store, find_run, opened_store, run_state, store_option
+from ralph.cli.options import AnyFolder, StoreName
+from ralph.errors import UsageError
+
+if TYPE_CHECKING:
+    from ralph.records.record import RunRecord
+    from ralph.store import Store
+    from ralph.store.run_list import ListedRun
+    from ralph.watch.tui.source import Kind
+
+Run = Annotated[str, typer.Argument(metavar="[RUN]", help="Its id, the beginning of it, or last; all runs by default.")]
+Theme = Annotated[str, typer.Option("--theme", metavar="NAME", help="The colours, such as textual-light or nord.")]
+
+
+def watch(
+    *,
+    run: Run = "",
+    any_folder: AnyFolder = False,
+    theme: Theme = "",
+    store: StoreName = None,
+) -> int:
+    """Watch all runs, or one, in a terminal app: messages, tools, diffs, evidence, plots; pause, tell, stop."""
+    if not (sys.stdin.isatty() and sys.stdout.isatty() and sys.stderr.isatty()):
+        logs = f"ralph logs{store_option(store)} -f {run or 'last'}"
+        raise UsageError("`ralph watch` needs a terminal for input and output.", f"`{logs}` follows a run anywhere.")
+    try:
+        from ralph.watch.tui.app import THEME, WatchApp
+    except ImportError as error:
+        raise UsageError(
+            "`ralph watch` needs the package textual, which is not installed.",
+            "Install the extra `tui`: `uv sync --all-packages --extra tui` in a clone of Ralph, or "
+            "`pip install 'textual>=8,<9'` in the environment that Ralph is in.",
+        ) from error
+    from ralph.watch.tui.source import Source
+
+    source = Source(
+        opened=partial(opened_store, store),
+        quick=partial(_quick, store),
+        find=partial(find_run, any_folder=any_folder),
+        state_of=run_state,
+        difference=_difference,
+        ask=partial(_ask, store),
+        option=store_option(store),
+        place=_place(store),
+    )
+    app = WatchApp(source, run=run, theme=theme or THEME)
+    if app.get_theme(theme or THEME) is None:
+        names = ", ".join(sorted(app.available_themes))
+        raise UsageError(f"--theme {theme[:40]!r} is not a theme.", f"These exist: {names}.")
+    app.run()
+    if app.problem is not None:
+        raise app.problem
+    return app.return_code or 0
+
+
+def _place(store: str | None) -> str:
+    """Return the name of the store, without a password."""
+    url = configured_store(store, Path.cwd())
+    return store_option(url).removeprefix(" --store ") if url else "this machine's runs"
+
+
+def _quick(store: str | None, limit: int) -> "list[ListedRun] | None":
+    from ralph.store import file_of
+    from ralph.store.run_list import listed_runs
+
+    url = configured_store(store, Path.cwd())
+    try:
+        path = file_of(url)
+    except UsageError:  # opening the store reports it
+        return None
+    return listed_runs(path, limit, active=True) if path else None
+
+
+async def _difference(store: "Store", run: "RunRecord", iteration: int, most: int) -> str:
+    from ralph.cli.checkpoints import difference
+
+    return await difference(store, run, iteration, limit=most)
+
+
+async def _ask(name: str | None, store: "Store", run: "RunRecord", kind: "Kind", text: str = "") -> str:
+    """Send a request to a run; return what to tell the user."""
+    from ralph.cli.control import amounts, masked_message, send_checked, send_request
+
+    resume = f"`ralph resume{store_option(name)} {run.id}`"
+    state = run_state(run)
+    if kind == "resume":
+        if state != "paused":
+            raise UsageError(
+                "The run is running." if state == "running" else "No process has the run.",
+                "" if state == "running" else f"{resume} in a terminal continues it.",
+            )
+        await send_request(store, run, "resume")
+        return "The run continues."
+    if kind == "extend":
+        flag, _, amount = text.partition(" ")
+        await send_checked(store, run, kind, limits=amounts({flag: amount}))
+    else:
+        message = masked_message(text)[0] if kind == "tell" else ""
+        await send_checked(store, run, kind, **({"text": message} if message else {}))
+    later = "" if state in {"running", "paused"} else f", when {resume} continues the run"
+    return {
+        "pause": "The run pauses at the end of the current iteration.",
+        "stop": f"The run is being stopped. {resume} continues it.",
+        "tell": f"The agent reads the message in the next iteration{later}.",
+        "extend": f"Extended: {text.removeprefix('--').replace('-', ' ')}{later}.",
+    }[kind]

@@ -1,0 +1,140 @@
+"""The app: its screens, its store, its keys and its theme."""
+
+from asyncio import Event
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, ClassVar
+
+from textual import work
+from textual.app import App
+from textual.binding import Binding, BindingType
+from textual.content import Content
+from textual.screen import Screen
+
+from ralph.errors import RalphError
+from ralph.system.text import one_line
+from ralph.watch.tui.dialogs import Reader
+from ralph.watch.tui.runs import RunsScreen
+from ralph.watch.tui.source import Source
+
+if TYPE_CHECKING:
+    from ralph.store import Store
+
+THEME = "textual-dark"
+
+_KEYS = (
+    ("Everywhere", (("?", "this help"), ("T", "choose a theme"), ("^p", "all commands"), ("q", "leave; runs go on"))),
+    (
+        "List of runs",
+        (
+            ("↑ ↓ PgUp PgDn", "move; also Home, End and the wheel"),
+            ("Enter, double click", "open a run"),
+            ("/", "search task, run and folder"),
+            ("f", "next filter"),
+            ("Esc", "clear search and filter"),
+        ),
+    ),
+    (
+        "A run",
+        (
+            ("1 2 3 4 5", "message, timeline, diff, breaker, plots"),
+            ("[ ]", "older, newer iteration; the newest is followed"),
+            ("Tab", "iterations, view"),
+            ("Enter", "in the timeline: read all of an event"),
+            ("p r s", "pause, resume, stop (asks first)"),
+            ("t e", "tell the agent something, extend a limit"),
+            ("Esc", "back to the list"),
+        ),
+    ),
+)
+
+
+def help_text() -> Content:
+    """Return the keys, by screen."""
+    parts: list[Content | tuple[str, str]] = []
+    for title, keys in _KEYS:
+        parts.append((f"{title}\n", "bold $text-primary"))
+        for key, does in keys:
+            parts += [(f"  {key:<22}", "bold"), (f"{does}\n", "")]
+        parts.append(("\n", ""))
+    return Content.assemble(*parts).rstrip()
+
+
+class WatchApp(App[None]):
+    """All runs of a store, and one run in detail.
+
+    Args:
+        source: the store, and what may be asked of a run.
+        run: the run to open first; empty for the list.
+        theme: one of textual's.
+    """
+
+    TITLE = "ralph watch"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("question_mark", "help", "Help", key_display="?"),
+        Binding("T", "change_theme", "Theme", show=False),
+        Binding("q,ctrl+c", "quit", "Quit"),
+    ]
+    CSS = """
+    * { scrollbar-color: $surface-lighten-2; scrollbar-color-hover: $primary; scrollbar-color-active: $primary;
+        scrollbar-background: $background; scrollbar-background-hover: $background; }
+    """
+
+    def __init__(self, source: Source, *, run: str = "", theme: str = THEME) -> None:
+        super().__init__()
+        self.source = source
+        self.problem: RalphError | None = None
+        self._first, self._wanted = run, theme
+        self._store: Store | None = None
+        self._is_open, self._ends = Event(), Event()
+
+    def get_default_screen(self) -> RunsScreen:
+        return RunsScreen(self)
+
+    def on_mount(self) -> None:
+        self.theme = self._wanted
+        self.call_after_refresh(self._hold_store)
+        if self._first:
+            self.open_run(self._first)
+
+    @work
+    async def _hold_store(self) -> None:
+        """Keep the store open until the app ends."""
+        try:
+            async with self.source.opened() as self._store:
+                self._is_open.set()
+                await self._ends.wait()
+        except RalphError as error:
+            self.problem = error
+            self.exit(return_code=error.exit_code)
+
+    async def opened_store(self) -> "Store":
+        """Return the store as soon as it is open."""
+        await self._is_open.wait()
+        assert self._store is not None
+        return self._store
+
+    async def on_unmount(self) -> None:
+        self._ends.set()
+
+    def open_run(self, run_id: str) -> None:
+        """Show a run."""
+        from ralph.watch.tui.run import RunScreen
+
+        self.push_screen(RunScreen(self, run_id))
+
+    def leave(self, error: RalphError, screen: Screen[None]) -> None:
+        """Leave a screen that cannot be shown, for the list; the app itself if the user asked for nothing else."""
+        if self._first and screen in self.screen_stack and len(self.screen_stack) == 2:
+            self.problem = error
+            self.exit(return_code=error.exit_code)
+            return
+        self.notify(one_line(str(error), 400), severity="error", markup=False)
+        screen.dismiss()
+
+    def now(self) -> datetime:
+        """Return the time that figures refer to."""
+        return datetime.now(UTC)
+
+    def action_help(self) -> None:
+        """Show the keys."""
+        self.push_screen(Reader("Keys", help_text()))

@@ -1,0 +1,252 @@
+"""The first screen: all runs of the store, with a filter by state and a search."""
+
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+
+from textual import on, work
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal
+from textual.content import Content
+from textual.screen import Screen
+from textual.widgets import Footer, Input, Static, Tab, Tabs
+
+from ralph.system.text import one_line
+from ralph.watch.tui.rows import Cell, Column, Rows, time_text, tokens_text
+
+if TYPE_CHECKING:
+    from ralph.records.record import RunRecord
+    from ralph.store import Store
+    from ralph.store.run_list import ListedRun
+    from ralph.watch.tui.app import WatchApp
+
+_FIRST = 200
+"""Runs that are read before the first picture, and again every few seconds."""
+_ALL = 1_000_000
+_EVERY = 2.0
+_MOST_UNFINISHED = 500
+
+_GROUPS = {"all": "All", "active": "Active", "completed": "Completed", "stopped": "Stopped", "crashed": "Crashed"}
+_SIGNS: Mapping[str, Cell] = {
+    "running": ("●", "accent"),
+    "paused": ("‖", "warn"),
+    "completed": ("✓", "good"),
+    "cancelled": ("■", "dim"),
+    "crashed": ("✗", "bad"),
+}
+_STOPPED: Cell = ("✗", "warn")
+
+
+def sign_of(state: str) -> Cell:
+    """Return the sign of a run's state, and its tone."""
+    return _SIGNS.get(state, _STOPPED)
+
+
+class Shown(NamedTuple):
+    """A run in the list; its texts are harmless.
+
+    Attributes:
+        searched: the lower-case text that a search looks in.
+    """
+
+    id: str
+    state: str
+    task: str
+    folder: str
+    started_at: datetime
+    iterations: int
+    duration: float
+    cost: float | None
+    tokens: int | None
+    searched: str
+
+    @classmethod
+    def of(cls, run: "RunRecord | ListedRun", state: str, iterations: int) -> "Shown":
+        """Return the row of a run."""
+        usage: Any = getattr(run, "usage", run)
+        task, folder = one_line(run.task, 400), one_line(run.workspace or "", 400)
+        seconds = run.duration if run.finished_at else 0.0
+        searched = f"{task}\n{run.id}\n{folder}".lower()
+        facts = (one_line(run.id, 64), state, task, folder, run.started_at, iterations, seconds)
+        return cls(*facts, usage.cost, usage.tokens, searched)
+
+    @property
+    def group(self) -> str:
+        """The filter that shows it."""
+        active = self.state in {"running", "paused"}
+        return "active" if active else self.state if self.state in _GROUPS else "stopped"
+
+
+def _since(run: Shown) -> str:
+    """Return when a run started: the time today, else the date."""
+    local = run.started_at.astimezone()
+    return f"{local:%H:%M}" if local.date() == datetime.now(UTC).astimezone().date() else f"{local:%Y-%m-%d}"
+
+
+def _used(run: Shown) -> str:
+    if run.cost is not None:
+        return f"${run.cost:,.2f}"
+    return "" if run.tokens is None else tokens_text(run.tokens)
+
+
+def _short(folder: str) -> str:
+    return f"…{folder[-29:]}" if len(folder) > 30 else folder
+
+
+_COLUMNS: list[Column[Shown]] = [
+    Column[Shown]("", 1, lambda run: sign_of(run.state)),
+    Column[Shown]("state", 11, lambda run: (run.state.replace("_", " ")[:11], sign_of(run.state)[1])),
+    Column[Shown]("task", 0, lambda run: (run.task, "plain")),
+    Column[Shown]("folder", 30, lambda run: (_short(run.folder), "dim"), from_width=130),
+    Column[Shown]("it.", 5, lambda run: (str(run.iterations), "plain"), right=True),
+    Column[Shown]("used", 9, lambda run: (_used(run), "plain"), right=True, from_width=70),
+    Column[Shown](
+        "took", 6, lambda run: (time_text(run.duration) if run.duration else "", "dim"), right=True, from_width=90
+    ),
+    Column[Shown]("started", 10, lambda run: (_since(run), "dim"), right=True),
+    Column[Shown]("run", 20, lambda run: (run.id, "dim"), from_width=150),
+]
+
+
+class RunsScreen(Screen[None]):
+    """All runs of the store, the newest first."""
+
+    DEFAULT_CSS = """
+    RunsScreen #bar { height: 1; padding: 0 1; background: $surface; }
+    RunsScreen #title { width: 1fr; }
+    RunsScreen #place { width: auto; max-width: 60%; color: $foreground 55%; }
+    RunsScreen #find { height: 2; padding: 0 1; }
+    RunsScreen Tabs { width: auto; max-width: 70%; }
+    RunsScreen #search { width: 1fr; margin-left: 2; height: 1; }
+    RunsScreen Rows { padding: 0 1; }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter", "open", "Open", show=True),
+        Binding("slash", "search", "Search", key_display="/"),
+        Binding("f", "filter", "Filter"),
+        Binding("escape", "clear", "Clear", show=False),
+    ]
+
+    def __init__(self, viewer: "WatchApp") -> None:
+        super().__init__()
+        self.viewer = viewer
+        self._runs: dict[str, Shown] = {}
+        self.list = Rows(_COLUMNS, lambda run: run.id, empty="Reading the store …", id="runs")
+
+    def compose(self) -> ComposeResult:
+        with Horizontal(id="bar"):
+            yield Static(Content.styled("ralph watch", "bold"), id="title")
+            yield Static(Content(one_line(self.viewer.source.place, 200)), id="place")
+        with Horizontal(id="find"):
+            yield Tabs(*(Tab(label, id=name) for name, label in _GROUPS.items()))
+            yield Input(placeholder="/ search task, run or folder", id="search", compact=True)
+        yield self.list
+        yield Footer(show_command_palette=False)
+
+    def on_mount(self) -> None:
+        self._quickly(_FIRST)
+        self.list.focus()
+        self.call_after_refresh(self._read_all)
+
+    def _quickly(self, most: int) -> bool:
+        """Show the newest runs of a store in a file at once; return False if it cannot be read that way."""
+        found = self.viewer.source.quick(most)
+        if found:
+            self._add(Shown.of(run, run.stop_reason or run.state, run.iterations) for run in found)
+        return found is not None
+
+    @work(thread=True)
+    def _read_quickly(self) -> "list[ListedRun] | None":
+        return self.viewer.source.quick(_ALL)
+
+    @work
+    async def _read_all(self) -> None:
+        """Read the runs that are not shown yet, then look for new ones every few seconds."""
+        rest = await self._read_quickly().wait() if len(self._runs) >= _FIRST else []
+        if rest:
+            self._add(Shown.of(run, run.stop_reason or run.state, run.iterations) for run in rest[_FIRST:])
+        store = await self.viewer.opened_store()
+        if rest is None or not self._runs:
+            await self._refresh(store, _ALL)
+        await self._refresh(store, _FIRST)
+        await self._look_at_unfinished(store)
+        self.list.empty = f"No run yet. `ralph run{self.viewer.source.option}` makes one."
+        self._show()
+        self.set_interval(_EVERY, self._again)
+
+    @work(exclusive=True, group="refresh")
+    async def _again(self) -> None:
+        if self.is_current:
+            store = await self.viewer.opened_store()
+            await self._refresh(store, _FIRST)
+            await self._look_at_unfinished(store)
+
+    async def _refresh(self, store: "Store", most: int) -> None:
+        await self._show_runs(store, await store.runs(limit=most))
+
+    async def _look_at_unfinished(self, store: "Store") -> None:
+        """Read the older runs again that may still be running."""
+        old = [run.id for run in self._sorted()[_FIRST:] if run.group == "active"][:_MOST_UNFINISHED]
+        await self._show_runs(store, [run for each in old if (run := await store.run(each))])
+
+    async def _show_runs(self, store: "Store", runs: "Iterable[RunRecord]") -> None:
+        rows: list[Shown] = []
+        for run in runs:
+            number = run.iterations if run.finished_at else await store.last_iteration(run.id)
+            rows.append(Shown.of(run, self.viewer.source.state_of(run), number))
+        self._add(rows)
+
+    def _add(self, runs: Iterable[Shown]) -> None:
+        self._runs |= {run.id: run for run in runs}
+        self._show()
+
+    def _sorted(self) -> list[Shown]:
+        return sorted(self._runs.values(), key=lambda run: (run.started_at, run.id), reverse=True)
+
+    def _show(self) -> None:
+        """Show the runs that the filter and the search leave."""
+        words = self.query_one("#search", Input).value.lower().split()
+        tabs = self.query_one(Tabs)
+        found = [run for run in self._sorted() if all(word in run.searched for word in words)]
+        counts = {name: sum(run.group == name for run in found) for name in _GROUPS} | {"all": len(found)}
+        for name, label in _GROUPS.items():
+            tabs.query_one(f"#{name}", Tab).label = Content(f"{label} {counts[name]:,}")
+        group = tabs.active or "all"
+        shown = found if group == "all" else [run for run in found if run.group == group]
+        if self._runs:
+            self.list.empty = "No run matches the filter and the search; Esc clears them."
+        self.list.show(shown)
+
+    @on(Input.Changed)
+    @on(Tabs.TabActivated)
+    def _changed(self) -> None:
+        self._show()
+
+    @on(Input.Submitted)
+    def action_leave(self) -> None:
+        """Go from the search to the list."""
+        self.list.focus()
+
+    @on(Rows.Chosen)
+    def action_open(self) -> None:
+        """Open the run under the cursor."""
+        if self.list.current is not None:
+            self.viewer.open_run(self.list.current.id)
+
+    def action_search(self) -> None:
+        """Go to the search."""
+        self.query_one(Input).focus()
+
+    def action_filter(self) -> None:
+        """Show the next group of runs."""
+        self.query_one(Tabs).action_next_tab()
+
+    def action_clear(self) -> None:
+        """Clear the search, then the filter."""
+        search, tabs = self.query_one(Input), self.query_one(Tabs)
+        if search.value:
+            search.value = ""
+        else:
+            tabs.active = "all"
+        self.list.focus()

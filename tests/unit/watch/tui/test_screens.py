@@ -1,0 +1,123 @@
+"""The screens of the terminal app: what they show, and what keys and mouse do."""
+
+import os
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ralph.errors import UsageError
+from ralph.store import MemoryStore
+
+SNAPSHOTS = Path(__file__).with_name("snapshots")
+Tui = Callable[..., Any]
+Make = Callable[..., Awaitable[None]]
+
+
+def compare(name: str, shown: str) -> None:
+    """Compare a screen with the one that is kept; RALPH_SNAPSHOTS=update keeps this one."""
+    path = SNAPSHOTS / f"{name}.txt"
+    if os.environ.get("RALPH_SNAPSHOTS") == "update":
+        path.write_text(f"{shown}\n")
+    assert shown == path.read_text().removesuffix("\n"), f"{path} shows another screen; RALPH_SNAPSHOTS=update keeps it"
+
+
+@pytest.mark.parametrize("size", [(80, 24), (160, 50)], ids=["80x24", "160x50"])
+async def test_every_screen_is_as_it_is_kept(tui: Tui, size: tuple[int, int]) -> None:
+    async with tui(size) as app:
+        await app.shows("Upgrade the database")
+        compare(f"runs-{size[0]}", app.text)
+        await app.press("enter")
+        await app.shows("13  running")
+        await app.press("right_square_bracket", "left_square_bracket")
+        await app.shows("decision")
+        for key, name in enumerate(("message", "timeline", "diff", "breaker", "plots"), start=1):
+            await app.press(str(key))
+            compare(f"{name}-{size[0]}", app.text)
+        await app.press("question_mark")
+        compare(f"help-{size[0]}", app.text)
+
+
+async def test_search_and_filter_leave_the_runs_that_match(tui: Tui) -> None:
+    async with tui() as app:
+        await app.shows("Upgrade the database")
+        await app.press("/", *"DOCS ana bbbb")
+        assert "Translate the docs" in app.text
+        assert "Port the parser" not in app.text
+        assert "All 1" in app.text
+        await app.press("escape")
+        assert "All 5" in app.text
+        await app.press("f", "f")
+        assert "Port the parser" in app.text
+        assert "Translate the docs" not in app.text
+        await app.pilot.click("#crashed")
+        await app.settle()
+        assert "Upgrade the database" in app.text
+        assert "Port the parser" not in app.text
+
+
+async def test_a_second_click_opens_a_run_and_escape_leaves_it(tui: Tui) -> None:
+    async with tui() as app:
+        await app.shows("Upgrade the database")
+        await app.pilot.click("#runs", offset=(20, 3), times=2)
+        await app.shows("EXIT_SIGNAL")
+        assert "run 20261121-cccc" in app.text
+        await app.press("escape")
+        assert "Upgrade the database" in app.text
+
+
+async def test_controls_ask_for_what_their_keys_say(tui: Tui) -> None:
+    run = "20261121-aaaa"
+    async with tui(run=run) as app:
+        await app.press("p", "r", "s", "n", "s", "y")
+        await app.press("t", *"Mind the tests", "enter", "t", "escape")
+        await app.press("e", "enter")
+        await app.until(lambda: len(app.fake.asked) == 5, "the fifth request")
+        assert app.fake.asked == [
+            (run, "pause", ""),
+            (run, "resume", ""),
+            (run, "stop", ""),
+            (run, "tell", "Mind the tests"),
+            (run, "extend", "--max-iterations +10"),
+        ]
+        await app.shows("asked: extend")
+
+
+async def test_a_refused_request_says_why(tui: Tui) -> None:
+    async def refuse(*_: object) -> str:
+        raise UsageError("Run [b]x[/b] is not running: its process is gone.", "`ralph resume x` continues it.")
+
+    async with tui(run="20261119-eeee", ask=refuse) as app:
+        assert "Its process is gone. `ralph resume 20261119-eeee` continues it." in app.text
+        await app.press("p")
+        await app.shows("Run [b]x[/b] is not running")
+
+
+async def test_the_newest_iteration_is_followed_until_another_one_is_chosen(tui: Tui, make: Make) -> None:
+    store = MemoryStore()
+    await make(store, "one", 2, running=True)
+    async with tui(run="one", store=store) as app:
+        seq = await store.last_seq("one")
+        event, *_ = [each async for each in store.events("one", after=1)]
+        news = event.model_copy(update={"seq": seq + 1, "iteration": 4})
+        await store.append("one", [news])
+        await app.shows("●      4  running")
+        assert "it. 4/20" in app.text
+        await app.press("left_square_bracket", "left_square_bracket")
+        assert "decision" in app.text
+        await store.append("one", [news.model_copy(update={"seq": seq + 2, "iteration": 5})])
+        await app.shows("●      5  running")
+        assert "decision" in app.text
+        await app.press("home")
+        assert "Its last message so far" in app.text
+
+
+async def test_a_run_that_does_not_exist_is_an_error_of_the_command(tui: Tui) -> None:
+    async def find(*_: object) -> None:
+        raise UsageError("There is no run 'x' in the store.", "`ralph runs` lists them all.")
+
+    async with tui(run="x", find=find, ready="Reading run x") as app:
+        await app.until(lambda: app.app.problem, "the error")
+        assert str(app.app.problem) == "There is no run 'x' in the store. `ralph runs` lists them all."
+        assert app.app.return_code == UsageError.exit_code
