@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from ralph.records.record import RunRecord
     from ralph.store import Store
     from ralph.workspace import Workspace
-    from ralph.workspace.checkpoints import Restored
+    from ralph.workspace.checkpoints import FileChange, Restored
 
 _MOST = 20_000_000
 """The greatest number of characters of a difference that are shown."""
@@ -51,18 +51,8 @@ async def diff(
     store: StoreName = None,
 ) -> None:
     """Show what a run has changed, in commits and in uncommitted files, according to its checkpoints."""
-    from ralph.loop.retention import workspace_of
-
     async with opened_run(run, store, any_folder=any_folder) as (opened, record):
-        before, after = await _ends(opened, record, iteration)
-        async with workspace_of(record, read_only=True) as workspace:
-            checkpoints = workspace.checkpoints
-            files = await checkpoints.files(before, after) if checkpoints else []
-            text = await workspace.difference(before, after, limit=_MOST)
-            await _require(record, workspace, before, after)
-            inner = await _changed_inside(
-                opened, record, workspace, after, range(iteration or 1, (iteration or sys.maxsize - 1) + 1)
-            )
+        before, after, files, text, inner = await difference_of(opened, record, iteration)
     if as_json:
         changed = [file._asdict() for file in files]
         ends = {"iteration": iteration, "before": before, "after": after}
@@ -77,17 +67,20 @@ async def diff(
         sys.stderr.write(f"{changer} has changed no files in {printable(str(record.workspace))}.\n")
 
 
-async def difference(store: "Store", run: "RunRecord", iteration: int, *, limit: int) -> str:
-    """Return what an iteration has changed, as a patch of at most `limit` characters; empty if nothing.
-
-    Raises `UsageError` if its checkpoints do not exist, `WorkspaceError` if they cannot be read.
-    """
+async def difference_of(
+    store: "Store", run: "RunRecord", iteration: int | None, limit: int = _MOST
+) -> "tuple[str, str, list[FileChange], str, list[str]]":
+    """Return the checkpoints around an iteration or the run, the changed files, the difference, nested repositories."""
     from ralph.loop.retention import workspace_of
 
     before, after = await _ends(store, run, iteration)
     async with workspace_of(run, read_only=True) as workspace:
+        checkpoints = workspace.checkpoints
+        files = await checkpoints.files(before, after) if checkpoints else []
+        text = await workspace.difference(before, after, limit=limit)
         await _require(run, workspace, before, after)
-        return await workspace.difference(before, after, limit=limit)
+        numbers = range(iteration or 1, (iteration or sys.maxsize - 1) + 1)
+        return before, after, files, text, await _changed_inside(store, run, workspace, after, numbers)
 
 
 async def _changed_inside(
@@ -188,17 +181,10 @@ async def rollback(
 
 
 def _as_json(run: "RunRecord", commit: str, restored: "Restored") -> dict[str, Any]:
-    return {
-        "run": run.id,
-        "workspace": run.workspace,
-        "checkpoint": commit,
-        "written": restored.written,
-        "removed": restored.removed,
-        "before": restored.saved,
-        "aside": str(restored.aside) if restored.aside else None,
-        "repositories_inside": list(restored.inner),
-        "problem": restored.problem,
-    }
+    where = {"run": run.id, "workspace": run.workspace, "checkpoint": commit}
+    counts = {"written": restored.written, "removed": restored.removed, "before": restored.saved}
+    aside = str(restored.aside) if restored.aside else None
+    return {**where, **counts, "aside": aside, "repositories_inside": [*restored.inner], "problem": restored.problem}
 
 
 def _print_result(result: dict[str, Any], store: str | None) -> None:

@@ -22,6 +22,7 @@ COMMANDS: Mapping[str, str] = {
     "watch": "watch:watch",
     "diff": "checkpoints:diff",
     "rollback": "checkpoints:rollback",
+    "serve": "serve:serve",
     "export": "exchange:export",
     "import": "exchange:import_",
     "analyze": "analyze:analyze",

@@ -2,6 +2,7 @@
 
 import os
 import sys
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
@@ -17,12 +18,8 @@ from ralph.system.secrets import Redactor, secret_values
 from ralph.system.text import limits_text, plain
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from ralph.records.record import RunRecord
     from ralph.store import Store
-
-Kind = Literal["pause", "resume", "stop", "tell", "extend"]
 
 _MOST_CHARACTERS = 8_000
 _STOP_SECONDS = 10.0
@@ -32,6 +29,7 @@ _MASKED = (
     "workspace, and name the file in the message."
 )
 
+Kind = Literal["pause", "resume", "stop", "tell", "extend"]
 Text = Annotated[str, typer.Argument(metavar="TEXT", help="The message; - reads it from standard input.")]
 
 
@@ -61,7 +59,7 @@ async def tell(
 
     If the run has ended, this is the first iteration after `ralph resume`.
     """
-    message, masked = masked_message(sys.stdin.read(_MOST_CHARACTERS + 1) if text == "-" else text)
+    message, masked = message_of(sys.stdin.read(_MOST_CHARACTERS + 1) if text == "-" else text)
     record = await _request(run, store, "tell", any_folder=any_folder, text=message)
     told = f"The agent reads the message in the next iteration{_when_resumed(record, store)}.{_MASKED * masked}"
     _print(record, told, as_json=as_json)
@@ -85,12 +83,12 @@ async def extend(
     _print(record, f"Extended: {limits_text(limits, ' by ')}{_when_resumed(record, store)}.", as_json=as_json)
 
 
-def amounts(given: "Mapping[str, str]") -> dict[str, float]:
-    """Return the amounts to add to limits, given texts by flags. Raises `UsageError`."""
-    if not given:
+def amounts(flags: Mapping[str, str]) -> dict[str, float]:
+    """Return the amounts to add to limits, by the names of the limits. Raises `UsageError`."""
+    if not flags:
         raise UsageError("There is no limit to extend.", "Name a limit, as in --max-iterations +10.")
-    limits = {FLAGS[flag]: text for flag, text in given.items()}
-    return {limit.key.removeprefix("limits."): _amount(limit, text) for limit, text in limits.items()}
+    given = {FLAGS[flag]: text for flag, text in flags.items()}
+    return {limit.key.removeprefix("limits."): _amount(limit, text) for limit, text in given.items()}
 
 
 def _amount(limit: Setting, text: str) -> float:
@@ -107,7 +105,7 @@ def _amount(limit: Setting, text: str) -> float:
     return float(amount)
 
 
-def masked_message(text: str) -> tuple[str, bool]:
+def message_of(text: str) -> tuple[str, bool]:
     """Return a message as it is stored, and whether a secret in it is masked. Raises `UsageError`."""
     if not text.strip():
         raise UsageError("The message is empty.", "Write it after the run's id.")
@@ -122,18 +120,18 @@ def masked_message(text: str) -> tuple[str, bool]:
 
 async def _request(name: str, store: str | None, kind: Kind, *, any_folder: bool, **what: Any) -> "RunRecord":
     async with opened_run(name, store, any_folder=any_folder) as (opened, run):
-        await send_checked(opened, run, kind, **what)
+        require_possible(run, kind, what.get("limits", {}))
+        await send_request(opened, run, kind, **what)
         return await wait_for_state(opened, run, "finished", _STOP_SECONDS) if kind == "stop" else run
 
 
-async def send_checked(store: "Store", run: "RunRecord", kind: Kind, **what: Any) -> None:
-    """Send a request to a run. Raises `UsageError` if it cannot have an effect."""
+def require_possible(run: "RunRecord", kind: str, limits: Mapping[str, float]) -> None:
+    """Raise `UsageError` if a request would have no effect on a run."""
     if kind in {"pause", "stop"}:
         _require_active(run)
     elif run.stop_reason == "completed":  # it is not resumed, and would never read the request
         raise UsageError(f"Run {run.id} is completed.", "Start another one with `ralph run`.")
-    _require_limited(run, what.get("limits", {}))
-    await send_request(store, run, kind, **what)
+    _require_limited(run, limits)
 
 
 async def send_request(store: "Store", run: "RunRecord", kind: Kind, **what: Any) -> None:
@@ -163,7 +161,7 @@ def _require_active(run: "RunRecord") -> None:
         raise UsageError(f"Run {run.id} is not running: {ended}.", f"`ralph show {run.id}` shows what it did.")
 
 
-def _require_limited(run: "RunRecord", limits: dict[str, float]) -> None:
+def _require_limited(run: "RunRecord", limits: Mapping[str, float]) -> None:
     """Refuse to extend a limit that the run does not have; the limits of a program's run are not known."""
     own: object = run.settings.get("limits")
     for flag, limit in FLAGS.items() if isinstance(own, dict) else ():

@@ -56,7 +56,7 @@ async def _show_iteration(store: "Store", run: "RunRecord", number: int, *, why:
     from ralph.cli.evidence import chain_json, print_chain
 
     found = await find_iteration(store, run, number)
-    chain = _chain(run, await store.iteration(run.id, number - 1), found) if why else ()
+    chain = chain_of(run, await store.iteration(run.id, number - 1), found) if why else ()
     if as_json:
         shown = {"run": run.model_dump(mode="json"), "iterations": [found.model_dump(mode="json")]}
         print_json({**shown, **({"chain": chain_json(chain)} if why else {})})
@@ -66,7 +66,7 @@ async def _show_iteration(store: "Store", run: "RunRecord", number: int, *, why:
         _print_iteration(console(), found)
 
 
-def _chain(run: "RunRecord", before: "IterationRecord | None", found: "IterationRecord") -> "tuple[Stage, ...]":
+def chain_of(run: "RunRecord", before: "IterationRecord | None", found: "IterationRecord") -> "tuple[Stage, ...]":
     """Return the chain from the signals to the decision of an iteration, given the one before it."""
     from ralph.cli.replay_rules import parse_overrides, replay_rules
     from ralph.decision.outcomes import Streaks

@@ -81,14 +81,15 @@ def _quick(store: str | None, limit: int) -> "list[ListedRun] | None":
 
 
 async def _difference(store: "Store", run: "RunRecord", iteration: int, most: int) -> str:
-    from ralph.cli.checkpoints import difference
+    from ralph.cli.checkpoints import difference_of
 
-    return await difference(store, run, iteration, limit=most)
+    _, _, _, text, _ = await difference_of(store, run, iteration, limit=most)
+    return text
 
 
 async def _ask(name: str | None, store: "Store", run: "RunRecord", kind: "Kind", text: str = "") -> str:
     """Send a request to a run; return what to tell the user."""
-    from ralph.cli.control import amounts, masked_message, send_checked, send_request
+    from ralph.cli.control import amounts, message_of, require_possible, send_request
 
     resume = f"`ralph resume{store_option(name)} {run.id}`"
     state = run_state(run)
@@ -102,10 +103,13 @@ async def _ask(name: str | None, store: "Store", run: "RunRecord", kind: "Kind",
         return "The run continues."
     if kind == "extend":
         flag, _, amount = text.partition(" ")
-        await send_checked(store, run, kind, limits=amounts({flag: amount}))
+        limits = amounts({flag: amount})
+        require_possible(run, kind, limits)
+        await send_request(store, run, kind, limits=limits)
     else:
-        message = masked_message(text)[0] if kind == "tell" else ""
-        await send_checked(store, run, kind, **({"text": message} if message else {}))
+        message = message_of(text)[0] if kind == "tell" else ""
+        require_possible(run, kind, {})
+        await send_request(store, run, kind, **({"text": message} if message else {}))
     later = "" if state in {"running", "paused"} else f", when {resume} continues the run"
     return {
         "pause": "The run pauses at the end of the current iteration.",

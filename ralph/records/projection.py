@@ -130,6 +130,13 @@ class LimitUse(NamedTuple):
     allowed: float
 
 
+def amount_text(name: str, amount: float) -> str:
+    """Return an amount of a limit in words, by the limit's name: a time, dollars or a number."""
+    if name == "max_duration":
+        return duration(amount)
+    return f"${amount:,.2f}" if name == "max_cost" else f"{amount:,.15g}"
+
+
 class RunView(BaseModel, frozen=True):
     """A run as a display shows it, after any number of its events.
 
@@ -219,7 +226,7 @@ class RunView(BaseModel, frozen=True):
             return None
         taken = self.elapsed(now)
         shares = [(use.name, use.used, use.allowed) for use in self.used(now)]
-        if self.plan and self.plan_before:
+        if self.plan and self.plan_before and self.plan.done < self.plan.total:
             shares.append(("plan", self.plan.done - self.plan_before.done, self.plan.total - self.plan_before.done))
         ends = ((max(0.0, of - done) * taken / done, name) for name, done, of in shares if done > 0)
         left, name = min(ends, default=(0.0, ""))

@@ -91,6 +91,11 @@ class BackgroundWriter:
         return len(text)
 
     @property
+    def idle(self) -> bool:
+        """True if the reader has taken everything."""
+        return self._taken == self._written
+
+    @property
     def full(self) -> bool:
         """True if the reader is so far behind that inessential text should be left out."""
         return self._taken - self._written > _MOST_UNREAD

@@ -66,9 +66,9 @@ class PlainDisplay(Display):
             self._scanned = quarter
             self.note(scan_text(read, of))
 
-    def say(self, at: datetime, label: str, text: str, *, style: str = "", most: int = 4, last: int = 0) -> None:
-        """Print one entry of the log; longer text is wrapped below itself."""
-        time = f"{at.astimezone():%H:%M:%S}"
+    def say(self, at: datetime | None, label: str, text: str, *, style: str = "", most: int = 4, last: int = 0) -> None:
+        """Print one entry of the log, with its time if it has one; longer text is wrapped below itself."""
+        time = f"{at.astimezone():%H:%M:%S}" if at else " " * 8
         body = clipped(text, most, last)
         indent = len(time) + 12
         wraps = not self.console.soft_wrap
@@ -77,6 +77,10 @@ class PlainDisplay(Display):
             front = f"{time}  {label:<9} " if number == 0 else " " * indent
             said = line.plain.rstrip()
             self.console.print(Text.assemble((front if said else front.rstrip(), "dim"), (said, style)))
+
+    def ended(self, event: IterationFinished) -> None:
+        """Print what an iteration has changed, and how long it took."""
+        self.say(event.at, "ended", f"iteration {event.iteration} {changes_text(event)}; {duration(event.duration)}")
 
     @singledispatchmethod
     def _print(self, event: object) -> None:
@@ -155,10 +159,10 @@ class PlainDisplay(Display):
     def _(self, event: IterationFinished) -> None:
         self._last, decision = event, event.decision
         self._limited += event.limited
+        self.ended(event)
         failure = outcome_text(event.outcome)
         if event.outcome.kind != "completed" and failure.partition(": ")[2] not in decision.reason:
             self.say(event.at, "turn", failure, style="red")
-        self.say(event.at, "ended", f"iteration {event.iteration} {changes_text(event)}; {duration(event.duration)}")
         for label, text in findings(event.analysis):
             self.say(event.at, label, text)
         style = "red" if isinstance(decision, Halt) else "yellow" if isinstance(decision, Pause) else ""

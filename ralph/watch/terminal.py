@@ -15,7 +15,19 @@ BREAKER_SIGNS = {"closed": "○", "half_open": "◐", "open": "●", "warning": 
 STOP_SIGNS = {"completed": "✓", "cancelled": "■"}
 """Every other stop reason has ✗."""
 
-_PLAIN_SIGNS = {"○": "o", "◐": "%", "●": "@", "◉": "!", "✓": "+", "✗": "x", "■": "#", "→": "->", "·": "-", "│": "|"}
+_PLAIN_SIGNS = {
+    "○": "o",
+    "◐": "%",
+    "●": "@",
+    "◉": "!",
+    "✓": "+",
+    "✗": "x",
+    "■": "#",
+    "→": "->",
+    "·": "-",
+    "│": "|",
+    "×": "x",
+}
 
 
 def console_for(out: "PrintableStream | IO[str]") -> "Console":

@@ -30,6 +30,13 @@ PROMISES: dict[str, tuple[tuple[str, ...], dict[str, Kept]]] = {
             "time_growth_ratio": lambda found: found["time_growth_ratio"] < 1.2,
         },
     ),
+    "bus": (
+        ("400",),
+        {
+            "unread_viewer_ratio": lambda found: found["unread_viewer_ratio"] < 1.01,
+            "follow_lag_s": lambda found: found["follow_lag_s"] < 1,
+        },
+    ),
     "analysis_speed": (
         ("3",),
         {

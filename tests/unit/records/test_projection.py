@@ -98,6 +98,8 @@ def test_the_limits_with_what_is_used_and_the_expected_end() -> None:
     assert run.used(now) == (("max_iterations", 1, 10), ("max_duration", 600, 7200), ("max_cost", 1, 4))
     assert (run.model, run.expected_end(now)) == ("m-2", (now + timedelta(minutes=20), "plan"))
     assert run.model_copy(update={"plan": None}).expected_end(now) == (now + timedelta(minutes=30), "max_cost")
+    whole = PlanCount(done=8, total=8)
+    assert run.model_copy(update={"plan": whole}).expected_end(now) == (now + timedelta(minutes=30), "max_cost")
     more = run.after(events.Extended(**STAMP, added={"max_cost": 4}, limits={"max_cost": 8, "max_iterations": None}))
     assert (more.limits["max_cost"], more.max_iterations) == (8, None)
     assert "max_iterations" not in more.limits

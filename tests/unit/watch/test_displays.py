@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from rich.segment import Segment
 
+from ralph.analysis.result import Analysis
 from ralph.records.events import (
     Event,
     Extended,
@@ -17,6 +18,7 @@ from ralph.records.events import (
     MessageReceived,
     OrphansEnded,
     Paused,
+    Resumed,
     RunFinished,
     RunStarted,
     Told,
@@ -296,16 +298,27 @@ def test_the_panel_says_what_a_paused_run_waits_for() -> None:
     assert "paused: a person asked for it" in display.out._stream.getvalue()
 
 
+def panel_of(display: LiveDisplay) -> str:
+    """What stands at the end of the terminal, without colours."""
+    from rich.text import Text
+
+    with display.console.capture() as captured:
+        display.console.print(display.panel())
+    return Text.from_ansi(captured.get()).plain
+
+
 class TestLive:
     def test_the_panel_shows_what_is_going_on(self, whole_run: list[Event]) -> None:
         display = LiveDisplay(Terminal())
         for event in whole_run[:12]:
             display.show(event)
-        with display.console.capture() as captured:
-            display.console.print(display.panel())
-        shown = captured.get()
-        for said in ("Make the tests pass.", "iteration 1 of 50", "breaker warning", "1,200 tokens", "plan 1/2"):
+        shown = panel_of(display)
+        for said in ("Make the tests pass.", "iteration 1 of 50", "breaker warns", "1,200 tokens", "1 of 2"):
             assert said in shown, said
+        assert "2 iterations without progress" in shown
+        assert "✓   2.0 s  $ ls" in shown
+        assert "1 fallback · copilot-cli · checked by" in shown
+        assert "`ralph pause r-1`" in shown
         assert "It is done." in shown
 
     def test_while_it_verifies_it_says_so(self, whole_run: list[Event]) -> None:
@@ -337,8 +350,51 @@ class TestLive:
         assert "continue: a claim of completion" in told
         assert "Completed, verified" in told
         assert '"command": "ls"' not in told
+        from rich.text import Text
 
-    @pytest.mark.parametrize(("columns", "lines"), [("10", "3"), ("20", "5"), ("300", "100")])
+        block = " ".join(Text.from_ansi(told).plain.split("iteration 1 of 50", 1)[1].split())
+        assert "tools 1: $ ls files a.py, b.py" in block
+        assert block.index("files a.py") < block.index("decision continue: a claim")
+
+    def test_it_names_the_command_that_helps(self, whole_run: list[Event]) -> None:
+        stamp: dict[str, Any] = {"run_id": "r-1", "seq": 9, "at": datetime.now(UTC)}
+        blocked = whole_run[11].model_copy(update={"analysis": Analysis(state="blocked")})
+        for event, store, said in (
+            (Paused(**stamp, reason="you asked for it"), "", "`ralph resume r-1` continues it"),
+            (Paused(**stamp, reason="x", until=datetime.now(UTC)), " --store s.db", "`ralph resume --store s.db r-1`"),
+            (blocked, "", "it needs you: `ralph tell r-1 TEXT` answers"),
+        ):
+            display = LiveDisplay(Terminal(), look_up=f"ralph show{store}")
+            for each in (*whole_run[:3], event):
+                display.show(each)
+            assert said in panel_of(display)
+            display.show(Resumed(**stamp))
+            assert said not in panel_of(display)
+        unstored = LiveDisplay(Terminal(), look_up="")
+        unstored.show(whole_run[0])
+        unstored.show(Paused(**stamp, reason="you asked for it"))
+        assert "`" not in panel_of(unstored), "no command finds it"
+
+    def test_the_last_message_is_markdown_without_its_status_block(
+        self, monkeypatch: pytest.MonkeyPatch, whole_run: list[Event]
+    ) -> None:
+        monkeypatch.setenv("LINES", "50")
+        said = "I fixed **mean**.\n\n- one\n- two [here](https://x.example/\x07)\n\n"
+        status = "---RALPH_STATUS---\nEXIT_SIGNAL: true\n---END_RALPH_STATUS---"
+        deep = "> " * 500 + "- " * 500 + "`" * 3 + "\n" + "[" * 900
+        for text, shown in ((said + status, "I fixed mean."), (deep, ""), (HOSTILE * 100, ":smile:")):
+            display = LiveDisplay(Terminal())
+            for event in (*whole_run[:3], MessageReceived(run_id="r-1", at=datetime.now(UTC), text=text)):
+                display.show(event)
+            panel = panel_of(display)
+            assert shown in panel
+            assert not {"\x1b", "\x07", "\u202e", "\x9b"} & set(panel)
+            assert "EXIT_SIGNAL" not in panel
+            assert panel.count("\n") < 31
+
+    @pytest.mark.parametrize(
+        ("columns", "lines"), [("10", "3"), ("20", "5"), ("50", "10"), ("80", "24"), ("300", "100")]
+    )
     def test_it_fits_any_window(
         self, monkeypatch: pytest.MonkeyPatch, whole_run: list[Event], columns: str, lines: str
     ) -> None:
@@ -350,6 +406,7 @@ class TestLive:
                 display.show(event)
                 panel = display.console.render_lines(display.panel(), pad=False)
                 assert max(map(Segment.get_line_length, panel)) <= int(columns)
+                assert len(panel) < max(int(lines), 2)
         assert "Completed" in out.getvalue()
 
     def test_a_pause_counts_down(self, monkeypatch: pytest.MonkeyPatch, whole_run: list[Event]) -> None:
@@ -410,7 +467,7 @@ def test_the_panel_tells_a_long_look_until_the_run_has_begun(whole_run: list[Eve
     display.scanning(80_000, 300_000)
     with display.console.capture() as panel:
         display.console.print(display.panel())
-    assert "saving files for a checkpoint: 80,000 of 300,000" in panel.get()
+    assert "saving files for a checkpoint: 80,000 of 300," in panel.get()
     display.show(next(event for event in whole_run if isinstance(event, RunStarted)))
     with display.console.capture() as panel:
         display.console.print(display.panel())

@@ -1,0 +1,73 @@
+"""The application: the routes to the pages, and what is answered where one fails."""
+
+import logging
+from pathlib import Path
+
+from pydantic import ValidationError
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Mount, Route
+from starlette.staticfiles import StaticFiles
+from starlette.types import ASGIApp
+
+from ralph.errors import RalphError, UsageError, plainly
+from ralph.watch.web.guard import Access, Guard
+from ralph.watch.web.library import Library, NoSuchThingError
+from ralph.watch.web.pages import Pages
+from ralph.watch.web.render import refusal
+
+_STATIC = Path(__file__).parent / "static"
+_logger = logging.getLogger("ralph.web")
+
+
+def build_app(library: Library, access: Access) -> ASGIApp:
+    """Return the application, behind its guard."""
+    pages = Pages(library)
+    app = Starlette(
+        routes=[
+            Route("/", pages.runs),
+            Route("/runs/{run_id}", pages.run),
+            Route("/runs/{run_id}/timeline", pages.timeline),
+            Route("/runs/{run_id}/plots", pages.plots),
+            Route("/runs/{run_id}/iterations", pages.iterations),
+            Route("/runs/{run_id}/iterations/{number:int}", pages.iteration),
+            Route("/runs/{run_id}/iterations/{number:int}/diff", pages.diff),
+            Route("/runs/{run_id}/diff", pages.diff),
+            Route("/runs/{run_id}/{control}", pages.control, methods=["POST"]),
+            Mount("/static", StaticFiles(directory=_STATIC)),
+        ],
+        exception_handlers={
+            HTTPException: _unrouted,
+            RalphError: _failed,
+            ValidationError: _invalid,
+            Exception: _faulty,
+        },
+    )
+    app.state.common = {"read_only": access.read_only, "links": ()}
+    return Guard(app, access)
+
+
+def _unrouted(request: Request, error: Exception) -> Response:
+    status = error.status_code if isinstance(error, HTTPException) else 404
+    return refusal(request, status, "There is no such page.", "The list of runs is at /.")
+
+
+def _failed(request: Request, error: Exception) -> Response:
+    """Answer with the problem of an error that the user can fix."""
+    assert isinstance(error, RalphError)
+    status = 404 if isinstance(error, NoSuchThingError) else 409 if isinstance(error, UsageError) else 503
+    return refusal(request, status, error.problem, error.remedy)
+
+
+def _invalid(request: Request, error: Exception) -> Response:
+    assert isinstance(error, ValidationError)
+    first = error.errors(include_url=False, include_input=False)[0]
+    place = ".".join(map(str, first["loc"]))
+    return refusal(request, 400, f"{place[:100]} is not valid.", f"{plainly(first['msg'])}.")
+
+
+def _faulty(request: Request, error: Exception) -> Response:
+    _logger.error("a page failed", exc_info=error)
+    return refusal(request, 500, "This page failed.", "The output of `ralph serve` says why.")

@@ -1,0 +1,351 @@
+"""Reading of runs for the pages: bounded, so that a run of 10,000 iterations costs no more than one of ten."""
+
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from time import monotonic
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast
+
+from pydantic import BaseModel, Field
+
+from ralph.decision.outcomes import StopReason
+from ralph.errors import RalphError
+from ralph.records.events import Event, IterationFinished, IterationStarted, RunFinished, RunStarted, ToolStarted
+from ralph.records.projection import RunView
+from ralph.records.record import IterationRecord, PlanCount, RunRecord
+from ralph.types import evolve
+from ralph.types.output import Usage
+
+if TYPE_CHECKING:
+    from ralph.store import Store
+
+LARGEST = 2**31 - 1
+PAGE = 50
+TAIL = 300
+"""Events that the present state of a run is read from."""
+
+_ALL = 1_000_000
+_FRESH = 2.0
+_SERIES_KEPT = 8
+_OWN_STATES = ("running", "paused", "crashed")
+
+State = Literal["", "running", "paused", "crashed", "finished"]
+Asks = Callable[["Store", RunRecord, str, Mapping[str, str]], Awaitable[str]]
+
+
+class NoSuchThingError(RalphError):
+    """A run, an iteration or a page that does not exist."""
+
+
+class Difference(BaseModel, frozen=True):
+    """The changes of an iteration or of a run, according to its checkpoints.
+
+    Attributes:
+        before, after: the commits of the checkpoints.
+        files: each changed file with the lines added and removed; None for a binary file.
+        diff: as git shows it; cut if it is long.
+        repositories_changed: nested repositories whose changes are not in it.
+    """
+
+    before: str
+    after: str
+    files: list[tuple[str, int | None, int | None]]
+    diff: str
+    repositories_changed: list[str] = []
+
+
+@dataclass(frozen=True)
+class Commands:
+    """The parts of the command line that the pages share, so that both give the same answer.
+
+    Attributes:
+        state: returns why a run stopped, or "running", "paused" or "crashed".
+        ask: sends a request to a run: its kind, and what it takes by name; returns what happens next, in words.
+            Raises `UsageError`.
+        chain: returns the stages from the signals of an iteration to its decision, given the iteration before.
+        difference: returns the changes of an iteration, or of the whole run for None. Raises `RalphError`.
+    """
+
+    state: Callable[[RunRecord], str]
+    ask: Asks
+    chain: Callable[[RunRecord, IterationRecord | None, IterationRecord], Sequence[Any]]
+    difference: Callable[["Store", RunRecord, int | None], Awaitable[Difference]]
+
+
+class RunRow(BaseModel, frozen=True):
+    """A run in a list.
+
+    Attributes:
+        state: "running", "paused" or "crashed", otherwise "finished".
+        stop_reason: None until it has ended.
+        iterations: the finished ones.
+        tokens, cost: None if they were not measured.
+        duration: in seconds, so far.
+    """
+
+    id: str
+    task: str
+    workspace: str | None
+    state: str
+    stop_reason: StopReason | None
+    verified: bool
+    already_green: bool
+    detail: str
+    started_at: datetime
+    finished_at: datetime | None
+    iterations: int
+    tokens: int | None
+    cost: float | None
+    duration: float
+
+    @property
+    def word(self) -> str:
+        """Its stop reason, or its state if it has none."""
+        return self.stop_reason or self.state
+
+
+class RunQuery(BaseModel, frozen=True, extra="forbid"):
+    """The runs that are asked for; the newest come first.
+
+    Attributes:
+        q: words that task, folder or id contain, in any order and case.
+        workspace: the folder of a run.
+    """
+
+    q: str = Field("", max_length=500)
+    state: State = ""
+    reason: StopReason | Literal[""] = ""
+    workspace: str = Field("", max_length=4_096)
+    offset: int = Field(0, ge=0, le=LARGEST)
+    limit: int = Field(PAGE, ge=1, le=200)
+
+    @property
+    def filters(self) -> bool:
+        """True if not every run fits."""
+        return bool(self.q.strip() or self.state or self.reason or self.workspace)
+
+    def fits(self, row: RunRow) -> bool:
+        """Return whether a run is asked for."""
+        text = f"{row.task} {row.workspace or ''} {row.id}".casefold()
+        return (
+            self.state in {"", row.state}
+            and self.reason in {"", row.stop_reason}
+            and self.workspace in {"", row.workspace}
+            and all(word in text for word in self.q.casefold().split())
+        )
+
+
+class RunPage(BaseModel, frozen=True):
+    """A page of runs.
+
+    Attributes:
+        next: the offset of the next page; None for the last.
+        workspaces: the folders of the newest runs.
+    """
+
+    runs: list[RunRow]
+    next: int | None = None
+    workspaces: list[str] = []
+
+
+class Limit(NamedTuple):
+    """A limit with what is used of it; `most` is None without one."""
+
+    name: str
+    used: float | None
+    most: float | None
+    unit: str
+
+
+class Overview(NamedTuple):
+    """The present state of a run.
+
+    Attributes:
+        last: its last finished iteration; None before the first.
+        view: what its last events tell.
+        events: these events, oldest first.
+    """
+
+    row: RunRow
+    run: RunRecord
+    last: IterationRecord | None
+    view: RunView
+    events: list[Event]
+
+    @property
+    def limits(self) -> list[Limit]:
+        """The used amounts with their limits."""
+        found: object = self.run.settings.get("limits")
+        most = cast("dict[str, Any]", found) if isinstance(found, dict) else {}
+        usage = self.last.spent.usage if self.last else Usage()
+        counts = self.last.spent.iterations if self.last else 0
+        return [
+            Limit("iterations", counts, most.get("max_iterations", self.view.max_iterations), ""),
+            Limit("time", self.row.duration, most.get("max_duration"), "s"),
+            Limit("tokens", usage.tokens, most.get("max_tokens"), ""),
+            Limit("cost", usage.cost, most.get("max_cost"), "$"),
+        ]
+
+    @property
+    def plan(self) -> PlanCount | None:
+        """The progress of its plan."""
+        return self.view.plan or (self.last.plan if self.last else None)
+
+
+class Point(NamedTuple):
+    """The figures of one iteration."""
+
+    number: int
+    tokens: int | None
+    cost: float | None
+    duration: float
+    score: int
+    breaker: str
+    decision: str
+
+
+@dataclass
+class Library:
+    """The runs of a store, for the pages."""
+
+    store: "Store"
+    commands: Commands
+    _rows: list[RunRow] = field(default_factory=list[RunRow])
+    _rows_until: float = 0.0
+    _series: "OrderedDict[str, list[Point]]" = field(default_factory=OrderedDict[str, list[Point]])
+
+    async def run(self, run_id: str) -> RunRecord:
+        """Return a run. Raises `NoSuchThingError`."""
+        if found := await self.store.run(run_id) if run_id else None:
+            return found
+        raise NoSuchThingError(f"There is no run {run_id[:80]!r} in the store.", "The list has all runs.")
+
+    async def runs(self, query: RunQuery) -> RunPage:
+        """Return a page of the runs that are asked for."""
+        if query.filters:
+            fitting = [row for row in await self.every_run() if query.fits(row)]
+            rows = fitting[query.offset : query.offset + query.limit + 1]
+        else:
+            found = await self.store.runs(limit=query.offset + query.limit + 1)
+            rows = [await self.row(run) for run in found[query.offset :]]
+        more = query.offset + query.limit if len(rows) > query.limit else None
+        places = dict.fromkeys(row.workspace for row in self._rows or rows if row.workspace)
+        return RunPage(runs=rows[: query.limit], next=more, workspaces=sorted(places)[:200])
+
+    async def every_run(self) -> list[RunRow]:
+        """Return all runs, newest first, as they were at most some seconds ago."""
+        began = monotonic()
+        if began > self._rows_until:
+            self._rows = [await self.row(run) for run in await self.store.runs(limit=_ALL)]
+            self._rows_until = monotonic() + max(_FRESH, 10 * (monotonic() - began))
+        return self._rows
+
+    async def row(self, run: RunRecord) -> RunRow:
+        """Return a run as the list shows it; an unfinished one with what its last iteration tells."""
+        word = self.commands.state(run)
+        usage, iterations, took = run.usage, run.iterations, run.duration
+        if run.state != "finished":
+            iterations = await self.store.last_iteration(run.id)
+            last = await self.store.iteration(run.id, iterations) if iterations else None
+            usage, took = (last.spent.usage, last.spent.duration) if last else (usage, took)
+        return RunRow(
+            **run.model_dump(
+                include={
+                    "id", "task", "workspace", "stop_reason", "verified", "already_green", "detail", "started_at",
+                    "finished_at",
+                }
+            ),
+            state=word if word in _OWN_STATES else "finished",
+            iterations=iterations,
+            tokens=usage.tokens,
+            cost=usage.cost,
+            duration=took,
+        )  # fmt: skip
+
+    async def overview(self, run_id: str) -> Overview:
+        """Return the present state of a run. Raises `NoSuchThingError`."""
+        run = await self.run(run_id)
+        row = await self.row(run)
+        last = await self.store.iteration(run.id, row.iterations) if row.iterations else None
+        events = await self.events(run, after=max(0, await self.store.last_seq(run.id) - TAIL), limit=TAIL)
+        view = RunView(run_id=run.id, task=run.task, workspace=run.workspace, state=row.state)
+        if last is not None:
+            view = evolve(view, iteration=last.number, breaker=last.breaker.state, plan=last.plan)
+        for event in events:
+            view = view.after(event)
+        return Overview(row, run, last, view, events)
+
+    async def events(self, run: RunRecord, *, after: int = 0, limit: int = TAIL) -> list[Event]:
+        """Return the next events of a run."""
+        found: list[Event] = []
+        async for event in self.store.events(run.id, after=after):
+            if len(found) >= limit:
+                break
+            found.append(event)
+        return found
+
+    async def first_event(self, run: RunRecord, iteration: int) -> int:
+        """Return the `seq` before the first event of an iteration, found by halving."""
+        low, high = 0, await self.store.last_seq(run.id)
+        while low < high:
+            middle = (low + high) // 2
+            found = await self.events(run, after=middle, limit=PAGE)
+            first = next((event for event in found if event.iteration), None)  # some are outside of any
+            if first is not None and first.iteration < iteration:
+                low = max(first.seq, middle + 1)
+            else:
+                high = middle
+        return low
+
+    async def iteration(self, run: RunRecord, number: int) -> IterationRecord:
+        """Return an iteration of a run. Raises `NoSuchThingError`."""
+        if 0 < number <= LARGEST and (found := await self.store.iteration(run.id, number)):
+            return found
+        raise NoSuchThingError(f"Run {run.id} has no iteration {number}.", "The page of the run lists them.")
+
+    async def iterations(self, run: RunRecord, *, before: int, limit: int) -> list[IterationRecord]:
+        """Return the iterations before a number, the last one first."""
+        numbers = range(before - 1, max(0, before - 1 - limit), -1)
+        found = [await self.store.iteration(run.id, number) for number in numbers]
+        return [each for each in found if each is not None]
+
+    async def series(self, run: RunRecord) -> list[Point]:
+        """Return the figures of all iterations; those that were read before are kept."""
+        points = self._series.setdefault(run.id, [])
+        self._series.move_to_end(run.id)
+        while len(self._series) > _SERIES_KEPT:
+            self._series.popitem(last=False)
+        last = await self.store.last_iteration(run.id)
+        if points and last - points[-1].number < PAGE:
+            for number in range(points[-1].number + 1, last + 1):
+                if each := await self.store.iteration(run.id, number):
+                    points.append(_point(each))
+        elif not points or points[-1].number < last:
+            points[:] = [_point(each) async for each in self.store.iterations(run.id)]
+        return points
+
+
+def _point(each: IterationRecord) -> Point:
+    warns = "warning" if each.breaker.warning and each.breaker.state == "closed" else each.breaker.state
+    return Point(
+        each.number,
+        each.usage.tokens,
+        each.usage.cost,
+        each.duration,
+        each.analysis.metrics.completion_score,
+        warns,
+        each.decision.kind,
+    )
+
+
+def is_quiet(event: Event) -> bool:
+    """Return whether a timeline leaves an event out, since another one says more."""
+    return isinstance(event, ToolStarted | IterationStarted) or (isinstance(event, RunStarted) and not event.resumed)
+
+
+def changes_run(event: Event) -> bool:
+    """Return whether an event changes more than what the agent is doing."""
+    return isinstance(event, IterationFinished | RunFinished | RunStarted) or event.type in {
+        "paused", "resumed", "extended", "breaker_changed",
+    }  # fmt: skip

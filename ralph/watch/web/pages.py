@@ -1,0 +1,158 @@
+"""The pages of the runs: each reads a bounded part of the store, and fills a template."""
+
+from collections import OrderedDict
+from collections.abc import Mapping
+from typing import Any, get_args
+from urllib.parse import parse_qsl, quote, urlencode
+
+from pydantic import BaseModel, Field
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+
+from ralph.decision.outcomes import StopReason
+from ralph.errors import UsageError
+from ralph.watch.web.library import LARGEST, Library, RunQuery
+from ralph.watch.web.plots import breaker_band, plots_of
+from ralph.watch.web.render import page
+from ralph.watch.web.timeline import entries
+
+_ITERATIONS = 20
+_ENTRIES = 60
+_EVENTS = 200
+_MOST_BODY = 65_536
+_MOST_FIELDS = 10
+_NOTICES = 100
+
+
+class EventQuery(BaseModel, frozen=True, extra="forbid"):
+    """A page of events: those after a `seq`, or from the start of an iteration on."""
+
+    after: int = Field(0, ge=0, le=LARGEST)
+    iteration: int = Field(0, ge=0, le=LARGEST)
+
+
+class IterationQuery(BaseModel, frozen=True, extra="forbid"):
+    """A page of iterations: those before a number."""
+
+    before: int = Field(LARGEST, ge=1, le=LARGEST)
+
+
+class Pages:
+    """The handlers of the pages; the path names the run and the iteration."""
+
+    def __init__(self, library: Library) -> None:
+        self._library = library
+        self._notices: OrderedDict[str, str] = OrderedDict()
+
+    async def runs(self, request: Request) -> Response:
+        """Show the list of runs."""
+        given = {name: value for name, value in request.query_params.items() if value}
+        query = RunQuery.model_validate(given)
+        found = await self._library.runs(query)
+
+        def at(offset: int) -> str:
+            return urlencode({**given, "offset": str(max(0, offset))})
+
+        newer, older = at(query.offset - query.limit), at(found.next or 0)
+        reasons = get_args(StopReason)
+        return page(request, "runs.html", query=query, found=found, reasons=reasons, newer=newer, older=older)
+
+    async def run(self, request: Request) -> Response:
+        """Show the present state of a run, its last iterations and its last events."""
+        found = await self._library.overview(request.path_params["run_id"])
+        latest = await self._library.iterations(found.run, before=found.row.iterations + 1, limit=_ITERATIONS)
+        settings: Any = found.run.settings.get("limits")
+        return page(
+            request,
+            "run.html",
+            run=found,
+            live=found.row.state in {"running", "paused"},
+            seq=found.events[-1].seq if found.events else 0,
+            iterations=latest,
+            entries=entries(found.events)[: -_ENTRIES - 1 : -1],
+            limits=settings if isinstance(settings, dict) else {},
+            notice=self._notices.pop(found.run.id, ""),
+        )
+
+    async def plots(self, request: Request) -> Response:
+        """Show the figures of all iterations; with the query `part`, only what the page of the run takes in."""
+        run = await self._library.run(request.path_params["run_id"])
+        points = await self._library.series(run)
+        template = "plots.html" if "part" in request.query_params else "figures.html"
+        band = breaker_band(points)
+        return page(request, template, run=run, plots=plots_of(points), band=band, points=len(points))
+
+    async def timeline(self, request: Request) -> Response:
+        """Show the events of a run, oldest first."""
+        query = EventQuery.model_validate(dict(request.query_params))
+        run = await self._library.run(request.path_params["run_id"])
+        after = query.after or (await self._library.first_event(run, query.iteration) if query.iteration else 0)
+        events = await self._library.events(run, after=after, limit=_EVENTS + 1)
+        later = events[_EVENTS - 1].seq if len(events) > _EVENTS else 0
+        return page(request, "events.html", run=run, entries=entries(events[:_EVENTS]), after=after, later=later)
+
+    async def iterations(self, request: Request) -> Response:
+        """Show earlier iterations."""
+        query = IterationQuery.model_validate(dict(request.query_params))
+        run = await self._library.run(request.path_params["run_id"])
+        before = min(query.before, await self._library.store.last_iteration(run.id) + 1)
+        found = await self._library.iterations(run, before=before, limit=_ITERATIONS)
+        return page(request, "earlier.html", run=run, iterations=found, id=run.id)
+
+    async def iteration(self, request: Request) -> Response:
+        """Show one iteration: the reply with its evidence, the chain to the decision, the verifiers, the events."""
+        run = await self._library.run(request.path_params["run_id"])
+        number = request.path_params["number"]
+        found = await self._library.iteration(run, number)
+        before = await self._library.store.iteration(run.id, number - 1) if number > 1 else None
+        after = await self._library.first_event(run, number)
+        events = await self._library.events(run, after=after, limit=_EVENTS)
+        own = [event for event in events if event.iteration == number]
+        return page(
+            request,
+            "iteration.html",
+            run=run,
+            each=found,
+            chain=self._library.commands.chain(run, before, found),
+            entries=entries(own),
+            later=own[-1].seq if len(own) == _EVENTS else 0,
+            last=await self._library.store.last_iteration(run.id),
+        )
+
+    async def diff(self, request: Request) -> Response:
+        """Show what a run or an iteration has changed."""
+        run = await self._library.run(request.path_params["run_id"])
+        number = request.path_params.get("number")
+        if number is not None:
+            await self._library.iteration(run, number)
+        changes = await self._library.commands.difference(self._library.store, run, number)
+        return page(request, "diff.html", run=run, number=number, changes=changes)
+
+    async def control(self, request: Request) -> Response:
+        """Send a request to a run, and show its page with the answer."""
+        run = await self._library.run(request.path_params["run_id"])
+        given = await form_of(request)
+        said = await self._library.commands.ask(self._library.store, run, request.path_params["control"], given)
+        self._notices[run.id] = said
+        while len(self._notices) > _NOTICES:
+            self._notices.popitem(last=False)
+        return RedirectResponse(f"/runs/{quote(run.id, safe='')}", status_code=303)
+
+
+async def form_of(request: Request) -> Mapping[str, str]:
+    """Return the fields of a form. Raises `UsageError` for a body that is too long or is no form."""
+    body = await body_of(request)
+    try:
+        return dict(parse_qsl(body.decode(), keep_blank_values=True, max_num_fields=_MOST_FIELDS))
+    except ValueError as error:
+        raise UsageError("The form cannot be read.", "Send it from the page of the run.") from error
+
+
+async def body_of(request: Request) -> bytes:
+    """Return the body of a request. Raises `UsageError` if it is too long."""
+    body = bytearray()
+    async for part in request.stream():
+        body += part
+        if len(body) > _MOST_BODY:
+            raise UsageError(f"The request is longer than {_MOST_BODY:,} bytes.", "Send less.")
+    return bytes(body)

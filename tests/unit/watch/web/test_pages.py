@@ -1,0 +1,188 @@
+"""The pages on real runs of a scripted agent, and on hostile texts."""
+
+from html.parser import HTMLParser
+from pathlib import Path
+
+import anyio
+import pytest
+
+from ralph import Runner
+from ralph.records.record import RunRecord
+from ralph.store.base import Store
+from ralph.testing import ScriptedExecutor, writes
+from ralph.watch.web.render import markdown
+from ralph.workspace import PlainWorkspace
+
+from .conftest import Open, ended
+
+DONE = "All parts are written.\n\n---RALPH_STATUS---\nEXIT_SIGNAL: true\nREASON: all there\n---END_RALPH_STATUS---\n"
+HOSTILE = (
+    "<script>window.hit=1</script><img src=x onerror='window.hit=1'>\"><svg onload=window.hit=1>"
+    "{{ 7*7 }} {% raw %} [a](javascript:window.hit=1) ![b](http://night.example/x.png) <b style=color:red>b</b>"
+    " [c](/login?token=x) [d](https://night.example/) </script></pre></div>\u202e\x1b[31m"
+)
+ALLOWED = {"script", "link", "meta"}
+
+
+class Seen(HTMLParser):
+    """Collects what a page would run or load."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.odd: list[str] = []
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        given = dict(attrs)
+        for name, value in attrs:
+            if name.startswith("on") or name == "style" or (value or "").strip().lower().startswith("javascript:"):
+                self.odd.append(f"{tag} {name}={value}")
+        source = given.get("src") or (given.get("href") if tag == "link" else "") or ""
+        if source and not source.startswith("/static/"):
+            self.odd.append(f"{tag} {source}")
+        if tag in {"script", "img", "iframe", "object", "base"} and not source.startswith("/static/"):
+            self.odd.append(tag)
+
+
+async def made(store: Store, folder: Path, *replies: object, task: str = "Write the parts.") -> RunRecord:
+    await anyio.Path(folder).mkdir(exist_ok=True)
+    executor = ScriptedExecutor([*replies, DONE])  # pyright: ignore[reportArgumentType]
+    async with Runner(executor=executor, store=store, workspace=PlainWorkspace(folder)) as runner:
+        return await runner.run(task)
+
+
+async def test_every_page_of_a_run_shows_what_it_did(dashboard: Open, store: Store, tmp_path: Path) -> None:
+    run = await made(
+        store,
+        tmp_path / "work",
+        writes("a.txt", "one", "Wrote the first part."),
+        writes("b.txt", "two", "Wrote **more**."),
+    )
+    client = dashboard()
+    shown: dict[str, str] = {}
+    for path in ("", "/timeline", "/iterations", "/iterations/1", "/iterations/1/diff", "/diff", "/plots"):
+        answer = await client.get(f"/runs/{run.id}{path}")
+        assert answer.status_code == 200, (path, answer.text)
+        assert Seen(answer.text).odd == []
+        shown[path] = answer.text
+    assert "Write the parts." in shown[""]
+    assert "completed" in shown[""]
+    assert "<strong>more</strong>" in shown["/timeline"]
+    assert "Wrote the first part." in shown["/iterations/1"]
+    assert "Why this decision" in shown["/iterations/1"]
+    assert "a.txt" in shown["/iterations/1/diff"]
+    assert 'class="add">+one' in shown["/diff"]
+    assert '<path d="M' in shown["/plots"]
+    last = (await client.get(f"/runs/{run.id}/iterations/{run.iterations}")).text
+    assert '<mark class="for"' in last
+    assert "<h1>Runs</h1>" in (await client.get("/")).text
+
+
+async def test_hostile_texts_stay_text(dashboard: Open, store: Store, tmp_path: Path) -> None:
+    run = await made(store, tmp_path / "work", writes("<script>.txt", HOSTILE, HOSTILE), task=HOSTILE)
+    client = dashboard()
+    for path in (
+        "/",
+        *(f"/runs/{run.id}{path}" for path in ("", "/timeline", "/iterations", "/iterations/1", "/diff")),
+    ):
+        answer = await client.get(path)
+        assert answer.status_code == 200, answer.text
+        assert Seen(answer.text).odd == []
+        assert "49" not in answer.text.replace(run.id, "") or "{{ 7*7 }}" in answer.text
+        assert "\u202e" not in answer.text
+        assert "\x1b" not in answer.text
+
+
+@pytest.mark.parametrize(
+    "text", ["[" * 8_000, "*a " * 2_600, "`" * 8_000, "> " * 4_000, "![[](" * 1_600, "<a " * 2_600]
+)
+def test_hostile_markdown_is_rendered_quickly(text: str) -> None:
+    assert Seen(markdown(text)).odd == []
+
+
+def test_a_link_leads_to_the_web_alone() -> None:
+    assert 'rel="noopener noreferrer nofollow"' in markdown("[a](https://example.org)")
+    for target in ("/login?token=x", "//night.example", "javascript:x", "data:text/html,x", "vbscript:x", "#a"):
+        assert "href" not in markdown(f"[a]({target})")
+    assert "<img" not in markdown("![a](http://night.example/x.png)")
+
+
+async def test_runs_are_filtered_searched_and_paged(dashboard: Open, store: Store) -> None:
+    for number in range(1, 61):
+        await store.create(ended(number))
+    client = dashboard()
+    first = (await client.get("/")).text
+    assert first.count('class="task"') == 50
+    assert "run-060" in first
+    assert "run-010" not in first
+    second = (await client.get("/?offset=50")).text
+    assert (second.count('class="task"'), "run-010" in second) == (10, True)
+    for query, count in (
+        ("q=NUMBER+7.", 6),
+        ("q=task+/work/0", 20),
+        ("reason=stuck&limit=200", 30),
+        ("workspace=/work/1&limit=200", 20),
+        ("state=running", 0),
+        ("state=&reason=&q=&workspace=", 50),
+    ):
+        assert (await client.get(f"/?{query}")).text.count('class="task"') == count, query
+    for query in ("state=odd", "limit=0", "offset=-1", "offset=9999999999999", "stranger=1", "limit=x"):
+        assert (await client.get(f"/?{query}")).status_code == 400, query
+
+
+async def test_what_does_not_exist_is_said(dashboard: Open, store: Store) -> None:
+    await store.create(ended(1))
+    client = dashboard()
+    for path in (
+        "/runs/none",
+        "/runs/run-001/iterations/9",
+        "/runs/run-001/iterations/99999999999",
+        "/odd",
+        "/runs/%00",
+    ):
+        answer = await client.get(path)
+        assert answer.status_code == 404, path
+        assert "<h1>" in answer.text
+    assert (await client.get("/runs/run-001/diff")).status_code == 409
+
+
+async def test_controls_ask_what_the_commands_ask(dashboard: Open, store: Store) -> None:
+    limits = {"limits": {"max_iterations": 5, "max_duration": 60.0, "max_cost": None}}
+    await store.create(ended(2, settings=limits))
+    client = dashboard()
+    page = "/runs/run-002"
+    assert (await client.post(f"{page}/tell", data={"text": "<b>Go on.</b>"})).headers["location"] == page
+    assert (
+        "The agent reads the message in the next iteration, when `ralph resume run-002`"
+        in (await client.get(page)).text
+    )
+    assert (
+        await client.post(f"{page}/extend", data={"iterations": "+3", "duration": "1h", "cost": ""})
+    ).status_code == 303
+    asked = await store.requests("run-002")
+    assert [(each.kind, each.text, each.limits) for each in asked] == [
+        ("tell", "<b>Go on.</b>", {}),
+        ("extend", "", {"max_iterations": 3.0, "max_duration": 3600.0}),
+    ]
+    for path, data in (
+        ("pause", {}),
+        ("stop", {}),
+        ("resume", {}),
+        ("tell", {"text": " "}),
+        ("extend", {"iterations": "no"}),
+        ("extend", {"cost": "5"}),
+        ("extend", {"odd": "5"}),
+        ("extend", {}),
+    ):
+        client = dashboard()
+        answer = await client.post(f"{page}/{path}", data=data)
+        assert answer.status_code == 409, (path, answer.text)
+    assert len(await store.requests("run-002")) == 2
+
+
+async def test_a_form_is_bounded(dashboard: Open, store: Store) -> None:
+    await store.create(ended(2))
+    for body in (b"text=" + b"x" * 70_000, b"\xff=\xff", b"&".join(b"a%d=1" % number for number in range(20))):
+        answer = await dashboard().post("/runs/run-002/tell", content=body)
+        assert answer.status_code == 409
+    assert await store.requests("run-002") == []
