@@ -21,6 +21,7 @@ _TICK = 0.25
 """Seconds between two frames."""
 
 _STYLE = re.compile(r"\x1b\[[0-9;]*m")
+_UP = "\x1b[1A"
 _BEGIN, _END = "\x1b[?2026h", "\x1b[?2026l"
 """A terminal that knows these shows what stands between them at once; others ignore them."""
 
@@ -85,7 +86,7 @@ class Region:
         lines = self._lines()[: max(height - 1, 1)]
         if width == self._width and len(lines) == len(self._drawn):
             text = "".join(
-                f"\x1b[{len(lines) - row}A{line}\x1b[K\x1b[{len(lines) - row}B\r"
+                _UP * (len(lines) - row) + f"\r\x1b[2K{line}\r" + "\n" * (len(lines) - row)
                 for row, (line, before) in enumerate(zip(lines, self._drawn, strict=True))
                 if line != before
             )
@@ -111,4 +112,4 @@ class Region:
         width, height = self._console.size
         wide = max(width, 1) if self._folds else self._width
         rows = sum(max(1, -(-cell_len(_STYLE.sub("", line)) // wide)) for line in self._drawn)
-        return "\r\x1b[2K" + "\x1b[1A\x1b[2K" * max(min(rows, height - 1), 1)
+        return "\r\x1b[2K" + f"{_UP}\x1b[2K" * max(min(rows, height - 1), 1)

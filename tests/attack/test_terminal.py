@@ -77,7 +77,7 @@ HOSTILE = {
 MARK = "Zq7"
 TEXT = "".join(f" {MARK}{text}{MARK} {name}" for name, text in HOSTILE.items())
 OWN_COLOURS = re.compile(r"\x1b\[(?:[0-4]|3[1-7])?(?:;(?:[0-4]|3[1-7]))*m")
-DRAWING = re.compile(r"\r|\x1b\[(?:1A|2K|\?25[lh])")
+DRAWING = re.compile(r"\r|\x1b\[(?:1A|2K|\?25[lh]|\?2026[lh])")
 """What the live display draws its panel with."""
 _FORBIDDEN = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff"
