@@ -30,6 +30,7 @@ def build_app(library: Library, access: Access) -> ASGIApp:
             Route("/", pages.runs),
             Route("/runs/{run_id}", pages.run),
             Route("/runs/{run_id}/timeline", pages.timeline),
+            Route("/runs/{run_id}/live", pages.live),
             Route("/runs/{run_id}/plots", pages.plots),
             Route("/runs/{run_id}/iterations", pages.iterations),
             Route("/runs/{run_id}/iterations/{number:int}", pages.iteration),

@@ -3,7 +3,7 @@
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime
 from time import monotonic
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast
 
@@ -11,7 +11,7 @@ from pydantic import BaseModel, Field
 
 from ralph.decision.outcomes import StopReason
 from ralph.errors import RalphError
-from ralph.records.events import Event, IterationFinished, IterationStarted, RunFinished, RunStarted, ToolStarted
+from ralph.records.events import Event, IterationFinished, RunFinished, RunStarted
 from ralph.records.projection import RunView
 from ralph.records.record import IterationRecord, PlanCount, RunRecord
 from ralph.types import evolve
@@ -174,18 +174,31 @@ class Overview(NamedTuple):
     events: list[Event]
 
     @property
+    def allowed(self) -> dict[str, float]:
+        """The limits by name: those of the settings, which an extension changes, else those that it began with."""
+        found: object = self.run.settings.get("limits")
+        known = cast("dict[str, Any]", found) if isinstance(found, dict) else {**self.view.limits}
+        return {name: most for name, most in known.items() if isinstance(most, int | float)}
+
+    @property
     def limits(self) -> list[Limit]:
         """The used amounts with their limits."""
-        found: object = self.run.settings.get("limits")
-        most = cast("dict[str, Any]", found) if isinstance(found, dict) else {}
+        most = self.allowed
         usage = self.last.spent.usage if self.last else Usage()
-        counts = self.last.spent.iterations if self.last else 0
         return [
-            Limit("iterations", counts, most.get("max_iterations", self.view.max_iterations), ""),
-            Limit("time", self.row.duration, most.get("max_duration"), "s"),
+            Limit("iterations", self.last.spent.iterations if self.last else 0, most.get("max_iterations"), ""),
+            Limit("time", self.elapsed, most.get("max_duration"), "s"),
             Limit("tokens", usage.tokens, most.get("max_tokens"), ""),
             Limit("cost", usage.cost, most.get("max_cost"), "$"),
         ]
+
+    @property
+    def elapsed(self) -> float:
+        """Seconds that the run has taken so far."""
+        since = self.view.since or self.view.started_at
+        if self.row.state != "running" or since is None or (self.last and self.last.finished_at > since):
+            return self.row.duration
+        return self.row.duration + max(0.0, (datetime.now(UTC) - since).total_seconds())
 
     @property
     def plan(self) -> PlanCount | None:
@@ -269,7 +282,9 @@ class Library:
         row = await self.row(run)
         last = await self.store.iteration(run.id, row.iterations) if row.iterations else None
         events = await self.events(run, after=max(0, await self.store.last_seq(run.id) - TAIL), limit=TAIL)
-        view = RunView(run_id=run.id, task=run.task, workspace=run.workspace, state=row.state)
+        view = RunView(run_id=run.id, task=run.task, workspace=run.workspace)
+        for event in await self.events(run, limit=1):
+            view = view.after(event)
         if last is not None:
             view = evolve(view, iteration=last.number, breaker=last.breaker.state, plan=last.plan)
         for event in events:
@@ -337,11 +352,6 @@ def _point(each: IterationRecord) -> Point:
         warns,
         each.decision.kind,
     )
-
-
-def is_quiet(event: Event) -> bool:
-    """Return whether a timeline leaves an event out, since another one says more."""
-    return isinstance(event, ToolStarted | IterationStarted) or (isinstance(event, RunStarted) and not event.resumed)
 
 
 def changes_run(event: Event) -> bool:

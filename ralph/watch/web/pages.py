@@ -2,18 +2,19 @@
 
 from collections import OrderedDict
 from collections.abc import Mapping
-from typing import Any, get_args
+from typing import get_args
 from urllib.parse import parse_qsl, quote, urlencode
 
 from pydantic import BaseModel, Field
 from starlette.requests import Request
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import RedirectResponse, Response, StreamingResponse
 
 from ralph.decision.outcomes import StopReason
 from ralph.errors import UsageError
+from ralph.watch.web.feed import Feed
 from ralph.watch.web.library import LARGEST, Library, RunQuery
 from ralph.watch.web.plots import breaker_band, plots_of
-from ralph.watch.web.render import page
+from ralph.watch.web.render import page, refusal
 from ralph.watch.web.timeline import entries
 
 _ITERATIONS = 20
@@ -42,6 +43,7 @@ class Pages:
 
     def __init__(self, library: Library) -> None:
         self._library = library
+        self._feed = Feed(library)
         self._notices: OrderedDict[str, str] = OrderedDict()
 
     async def runs(self, request: Request) -> Response:
@@ -61,7 +63,6 @@ class Pages:
         """Show the present state of a run, its last iterations and its last events."""
         found = await self._library.overview(request.path_params["run_id"])
         latest = await self._library.iterations(found.run, before=found.row.iterations + 1, limit=_ITERATIONS)
-        settings: Any = found.run.settings.get("limits")
         return page(
             request,
             "run.html",
@@ -69,10 +70,19 @@ class Pages:
             live=found.row.state in {"running", "paused"},
             seq=found.events[-1].seq if found.events else 0,
             iterations=latest,
-            entries=entries(found.events)[: -_ENTRIES - 1 : -1],
-            limits=settings if isinstance(settings, dict) else {},
+            entries=entries(found.events, found.run.workspace)[: -_ENTRIES - 1 : -1],
             notice=self._notices.pop(found.run.id, ""),
         )
+
+    async def live(self, request: Request) -> Response:
+        """Send what happens in a run from an event on, as it happens."""
+        query = EventQuery.model_validate(dict(request.query_params))
+        seen = request.headers.get("last-event-id", "")
+        after = min(int(seen), LARGEST) if seen.isascii() and seen.isdecimal() and len(seen) < 12 else query.after
+        run = await self._library.run(request.path_params["run_id"])
+        if self._feed.is_full:
+            return refusal(request, 503, "Too many pages are open.", "Close some of them.")
+        return StreamingResponse(self._feed.stream(run.id, after), media_type="text/event-stream")
 
     async def plots(self, request: Request) -> Response:
         """Show the figures of all iterations; with the query `part`, only what the page of the run takes in."""
@@ -89,7 +99,9 @@ class Pages:
         after = query.after or (await self._library.first_event(run, query.iteration) if query.iteration else 0)
         events = await self._library.events(run, after=after, limit=_EVENTS + 1)
         later = events[_EVENTS - 1].seq if len(events) > _EVENTS else 0
-        return page(request, "events.html", run=run, entries=entries(events[:_EVENTS]), after=after, later=later)
+        return page(
+            request, "events.html", run=run, entries=entries(events[:_EVENTS], run.workspace), after=after, later=later
+        )
 
     async def iterations(self, request: Request) -> Response:
         """Show earlier iterations."""
@@ -114,7 +126,7 @@ class Pages:
             run=run,
             each=found,
             chain=self._library.commands.chain(run, before, found),
-            entries=entries(own),
+            entries=entries(own, run.workspace),
             later=own[-1].seq if len(own) == _EVENTS else 0,
             last=await self._library.store.last_iteration(run.id),
         )

@@ -9,6 +9,8 @@ from ralph.watch.web.library import Point
 BARS = 240
 """Bars of a plot; with more iterations each bar is the greatest value of several."""
 
+_WIDEST = 40.0
+
 WIDTH, HEIGHT = 1000, 100
 """The size of the drawing, which the page stretches to its own."""
 
@@ -72,7 +74,7 @@ def bars(values: Sequence[float | None], top: float) -> str:
     """Return the bars of some values, scaled so that `top` is the height of the drawing."""
     size = -(-len(values) // BARS) or 1
     heights = [max((each or 0.0 for each in values[at : at + size]), default=0.0) for at in range(0, len(values), size)]
-    step = WIDTH / max(1, len(heights))
+    step = min(_WIDEST, WIDTH / max(1, len(heights)))
     width = step * (0.8 if len(heights) <= BARS // 2 else 1.0)
     drawn = ((at, round(HEIGHT * min(1.0, height / top), 1) if top else 0.0) for at, height in enumerate(heights))
     return "".join(f"M{at * step:.1f} {HEIGHT}v-{height}h{width:.1f}v{height}z" for at, height in drawn if height)

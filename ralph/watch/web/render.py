@@ -13,6 +13,7 @@ from markdown_it.token import Token
 from markupsafe import Markup
 from starlette.responses import HTMLResponse, JSONResponse, Response
 
+from ralph.records.events import IterationFinished
 from ralph.records.projection import changes_text, describe, outcome_text
 from ralph.system.text import duration, one_line, printable
 
@@ -85,7 +86,7 @@ def markdown(text: str) -> Markup:
 
 @cache
 def _parser() -> MarkdownIt:
-    parser = MarkdownIt("commonmark", {"html": False, "linkify": False}).enable("table").disable(["image"])
+    parser = MarkdownIt("commonmark", {"html": False, "breaks": True}).enable("table").disable(["image"])
     parser.add_render_rule("link_open", _link)
     return parser
 
@@ -144,6 +145,7 @@ def _environment() -> Environment:
         "words": _words,
         "sign": _sign,
         "decision": _decision,
+        "number_of": _number_of,
         "changes": changes_text,
         "outcome": outcome_text,
         "hunks": hunks,
@@ -152,8 +154,12 @@ def _environment() -> Environment:
     return environment
 
 
-def _decision(iteration: "IterationRecord") -> str:
+def _decision(iteration: "IterationRecord | IterationFinished") -> str:
     return describe(iteration.decision)
+
+
+def _number_of(iteration: "IterationRecord | IterationFinished") -> int:
+    return iteration.iteration if isinstance(iteration, IterationFinished) else iteration.number
 
 
 def hunks(diff: str) -> Iterator[tuple[str, str]]:

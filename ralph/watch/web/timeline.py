@@ -1,20 +1,15 @@
 """The events of a run as entries of a timeline, in the words of the other displays."""
 
-import json
 from collections.abc import Iterable
-from contextlib import suppress
 from datetime import datetime
-from typing import NamedTuple, cast
+from typing import NamedTuple
 
 from ralph.records import events
 from ralph.records.projection import changes_text, describe, outcome_text
 from ralph.system.text import duration, limits_text, one_line
-from ralph.types.output import ToolCall
+from ralph.types.tools import tool_text
 
 _LINE = 300
-_ARGUMENT = 120
-_TELLING = ("command", "path", "file_path", "pattern", "query", "url", "cmd", "description")
-"""Arguments that tell what a tool does; the first that a call has is shown."""
 
 
 class Entry(NamedTuple):
@@ -38,24 +33,13 @@ class Entry(NamedTuple):
     tone: str = ""
 
 
-def entries(given: Iterable[events.Event]) -> list[Entry]:
+def entries(given: Iterable[events.Event], workspace: str | None = None) -> list[Entry]:
     """Return the entries of events, in their order; those that say nothing by themselves are left out."""
-    return [entry for event in given if (entry := _entry(event))]
+    return [entry for event in given if (entry := _entry(event, workspace))]
 
 
-def tool_line(call: ToolCall) -> str:
-    """Return a tool call as people read it."""
-    told = call.arguments
-    with suppress(ValueError, RecursionError):
-        given: object = json.loads(told)
-        if isinstance(given, dict):
-            fields = cast("dict[str, object]", given)
-            told = next((value for name in _TELLING if isinstance(value := fields.get(name), str)), told)
-    return one_line(f"{call.name} {told}".strip(), _ARGUMENT)
-
-
-def _entry(event: events.Event) -> Entry | None:
-    told = _of_agent(event) or _of_run(event)
+def _entry(event: events.Event, workspace: str | None) -> Entry | None:
+    told = _of_agent(event, workspace) or _of_run(event)
     if told is None:
         return None
     kind, title, more = told
@@ -65,13 +49,13 @@ def _entry(event: events.Event) -> Entry | None:
 _Told = tuple[str, str, dict[str, str]]
 
 
-def _of_agent(event: events.Event) -> _Told | None:
+def _of_agent(event: events.Event, workspace: str | None) -> _Told | None:
     match event:
         case events.MessageReceived() if event.text.strip():
             return "message", "", {"body": event.text}
         case events.ToolFinished(tool=tool):
             word = "denied" if tool.denied else "failed" if tool.success is False else ""
-            title = f"{tool_line(tool)} · {f'{word}, ' * bool(word)}{duration(tool.duration)}"
+            title = f"{tool_text(tool, workspace)} · {f'{word}, ' * bool(word)}{duration(tool.duration)}"
             more = f"{tool.arguments}\n\n{tool.result}".strip()
             return "tool", title, {"detail": more, "tone": "bad" if word else ""}
         case events.ExecutorFellBack():

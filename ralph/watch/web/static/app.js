@@ -16,3 +16,41 @@ async function load(place) {
 }
 
 document.querySelectorAll("[data-load]").forEach(load);
+
+const MOST_ENTRIES = 300;
+
+function add(list, html, most) {
+  if (!html.trim()) return;
+  const known = new Set(Array.from(list.querySelectorAll(":scope > [data-key]"), (each) => each.dataset.key));
+  const made = document.createElement("template");
+  made.innerHTML = html;
+  for (const each of Array.from(made.content.children)) if (known.has(each.dataset.key)) each.remove();
+  list.prepend(made.content);
+  while (list.children.length > most) list.lastElementChild.remove();
+}
+
+function follow(status) {
+  const source = new EventSource(status.dataset.live);
+  const timeline = document.getElementById("timeline");
+  const iterations = document.getElementById("iterations");
+  const said = document.getElementById("said");
+  const plots = document.getElementById("plots");
+  source.onmessage = (event) => {
+    const parts = JSON.parse(event.data);
+    status.innerHTML = parts.status;
+    const words = status.querySelector("[data-said]").dataset.said;
+    if (said.textContent !== words) said.textContent = words;  // read out once, not with every figure
+    add(timeline, parts.entries, MOST_ENTRIES);
+    add(iterations, parts.rows, 50);
+    if (parts.rows.trim()) { clearTimeout(follow.later); follow.later = setTimeout(() => load(plots), 500); }
+  };
+  source.addEventListener("again", () => { source.close(); setTimeout(() => location.reload(), 2000); });
+  source.addEventListener("end", () => {
+    source.close();
+    const typed = Array.from(document.querySelectorAll("textarea, input")).some((field) => field.value);
+    if (!typed) location.reload();
+  });
+}
+
+const live = document.querySelector("[data-live]");
+if (live) follow(live);
