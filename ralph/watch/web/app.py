@@ -13,6 +13,7 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp
 
 from ralph.errors import RalphError, UsageError, plainly
+from ralph.watch.web.api import Api
 from ralph.watch.web.guard import Access, Guard
 from ralph.watch.web.library import Library, NoSuchThingError
 from ralph.watch.web.pages import Pages
@@ -28,6 +29,8 @@ def build_app(library: Library, access: Access) -> ASGIApp:
     app = Starlette(
         routes=[
             Route("/", pages.runs),
+            Route("/totals", pages.totals),
+            Route("/compare", pages.compare),
             Route("/runs/{run_id}", pages.run),
             Route("/runs/{run_id}/timeline", pages.timeline),
             Route("/runs/{run_id}/live", pages.live),
@@ -37,6 +40,7 @@ def build_app(library: Library, access: Access) -> ASGIApp:
             Route("/runs/{run_id}/iterations/{number:int}/diff", pages.diff),
             Route("/runs/{run_id}/diff", pages.diff),
             Route("/runs/{run_id}/{control}", pages.control, methods=["POST"]),
+            *Api(library).routes(),
             Mount("/static", StaticFiles(directory=_STATIC)),
         ],
         exception_handlers={

@@ -3,25 +3,27 @@
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from time import monotonic
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel
 
-from ralph.decision.outcomes import StopReason
 from ralph.errors import RalphError
 from ralph.records.events import Event, IterationFinished, RunFinished, RunStarted
 from ralph.records.projection import RunView
 from ralph.records.record import IterationRecord, PlanCount, RunRecord
 from ralph.types import evolve
 from ralph.types.output import Usage
+from ralph.watch.web.rows import LARGEST, PAGE, RunPage, RunQuery, RunRow
+from ralph.watch.web.totals import Totals, day_of, totals_of
 
 if TYPE_CHECKING:
     from ralph.store import Store
 
-LARGEST = 2**31 - 1
-PAGE = 50
+MOST_POINTS, SAMPLES = 2_000, 480
+"""Iterations that are read for plots; of a run with more of them, so many samples."""
+
 TAIL = 300
 """Events that the present state of a run is read from."""
 
@@ -30,7 +32,6 @@ _FRESH = 2.0
 _SERIES_KEPT = 8
 _OWN_STATES = ("running", "paused", "crashed")
 
-State = Literal["", "running", "paused", "crashed", "finished"]
 Asks = Callable[["Store", RunRecord, str, Mapping[str, str]], Awaitable[str]]
 
 
@@ -71,82 +72,6 @@ class Commands:
     ask: Asks
     chain: Callable[[RunRecord, IterationRecord | None, IterationRecord], Sequence[Any]]
     difference: Callable[["Store", RunRecord, int | None], Awaitable[Difference]]
-
-
-class RunRow(BaseModel, frozen=True):
-    """A run in a list.
-
-    Attributes:
-        state: "running", "paused" or "crashed", otherwise "finished".
-        stop_reason: None until it has ended.
-        iterations: the finished ones.
-        tokens, cost: None if they were not measured.
-        duration: in seconds, so far.
-    """
-
-    id: str
-    task: str
-    workspace: str | None
-    state: str
-    stop_reason: StopReason | None
-    verified: bool
-    already_green: bool
-    detail: str
-    started_at: datetime
-    finished_at: datetime | None
-    iterations: int
-    tokens: int | None
-    cost: float | None
-    duration: float
-
-    @property
-    def word(self) -> str:
-        """Its stop reason, or its state if it has none."""
-        return self.stop_reason or self.state
-
-
-class RunQuery(BaseModel, frozen=True, extra="forbid"):
-    """The runs that are asked for; the newest come first.
-
-    Attributes:
-        q: words that task, folder or id contain, in any order and case.
-        workspace: the folder of a run.
-    """
-
-    q: str = Field("", max_length=500)
-    state: State = ""
-    reason: StopReason | Literal[""] = ""
-    workspace: str = Field("", max_length=4_096)
-    offset: int = Field(0, ge=0, le=LARGEST)
-    limit: int = Field(PAGE, ge=1, le=200)
-
-    @property
-    def filters(self) -> bool:
-        """True if not every run fits."""
-        return bool(self.q.strip() or self.state or self.reason or self.workspace)
-
-    def fits(self, row: RunRow) -> bool:
-        """Return whether a run is asked for."""
-        text = f"{row.task} {row.workspace or ''} {row.id}".casefold()
-        return (
-            self.state in {"", row.state}
-            and self.reason in {"", row.stop_reason}
-            and self.workspace in {"", row.workspace}
-            and all(word in text for word in self.q.casefold().split())
-        )
-
-
-class RunPage(BaseModel, frozen=True):
-    """A page of runs.
-
-    Attributes:
-        next: the offset of the next page; None for the last.
-        workspaces: the folders of the newest runs.
-    """
-
-    runs: list[RunRow]
-    next: int | None = None
-    workspaces: list[str] = []
 
 
 class Limit(NamedTuple):
@@ -218,6 +143,13 @@ class Point(NamedTuple):
     decision: str
 
 
+class Series(NamedTuple):
+    """The figures of iterations: of every one, or of each of which the number is a multiple of `step`."""
+
+    points: list[Point]
+    step: int
+
+
 @dataclass
 class Library:
     """The runs of a store, for the pages."""
@@ -253,6 +185,11 @@ class Library:
             self._rows = [await self.row(run) for run in await self.store.runs(limit=_ALL)]
             self._rows_until = monotonic() + max(_FRESH, 10 * (monotonic() - began))
         return self._rows
+
+    async def totals(self, days: int) -> Totals:
+        """Return the totals of the runs that started in the last days."""
+        since = datetime.now(UTC).astimezone().date() - timedelta(days=days - 1)
+        return totals_of([row for row in await self.every_run() if day_of(row) >= since])
 
     async def row(self, run: RunRecord) -> RunRow:
         """Return a run as the list shows it; an unfinished one with what its last iteration tells."""
@@ -301,16 +238,22 @@ class Library:
         return found
 
     async def first_event(self, run: RunRecord, iteration: int) -> int:
-        """Return the `seq` before the first event of an iteration, found by halving."""
+        """Return the `seq` before the first event of an iteration, found by guessing and halving in turns."""
         low, high = 0, await self.store.last_seq(run.id)
+        first, last = 0, max(iteration, await self.store.last_iteration(run.id)) + 1
+        halve = False
         while low < high:
-            middle = (low + high) // 2
-            found = await self.events(run, after=middle, limit=PAGE)
-            first = next((event for event in found if event.iteration), None)  # some are outside of any
-            if first is not None and first.iteration < iteration:
-                low = max(first.seq, middle + 1)
+            share = 0.5 if halve else (iteration - first) / (last - first)
+            guess = max(low, min(high - 1, low + int((high - low) * share) - PAGE))
+            halve = not halve
+            found = [event for event in await self.events(run, after=guess) if event.iteration]  # some are outside
+            if not found or found[0].iteration >= iteration:
+                high, last = guess, found[0].iteration if found else last
+            elif begun := next((event for event in found if event.iteration >= iteration), None):
+                return begun.seq - 1
             else:
-                high = middle
+                low, first = found[-1].seq, found[-1].iteration
+            last = max(last, first + 1, iteration)
         return low
 
     async def iteration(self, run: RunRecord, number: int) -> IterationRecord:
@@ -325,20 +268,24 @@ class Library:
         found = [await self.store.iteration(run.id, number) for number in numbers]
         return [each for each in found if each is not None]
 
-    async def series(self, run: RunRecord) -> list[Point]:
-        """Return the figures of all iterations; those that were read before are kept."""
+    async def series(self, run: RunRecord) -> Series:
+        """Return the figures of the iterations; of a long run, of as many as a plot can show."""
+        last = await self.store.last_iteration(run.id)
+        if last > MOST_POINTS:
+            step = -(-last // SAMPLES)
+            return Series([await self._sampled(run, number) for number in range(step, last + 1, step)], step)
         points = self._series.setdefault(run.id, [])
         self._series.move_to_end(run.id)
         while len(self._series) > _SERIES_KEPT:
             self._series.popitem(last=False)
-        last = await self.store.last_iteration(run.id)
         if points and last - points[-1].number < PAGE:
-            for number in range(points[-1].number + 1, last + 1):
-                if each := await self.store.iteration(run.id, number):
-                    points.append(_point(each))
+            points += [await self._sampled(run, number) for number in range(points[-1].number + 1, last + 1)]
         elif not points or points[-1].number < last:
             points[:] = [_point(each) async for each in self.store.iterations(run.id)]
-        return points
+        return Series(points, 1)
+
+    async def _sampled(self, run: RunRecord, number: int) -> Point:
+        return _point(await self.iteration(run, number))
 
 
 def _point(each: IterationRecord) -> Point:

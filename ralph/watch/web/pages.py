@@ -1,8 +1,9 @@
 """The pages of the runs: each reads a bounded part of the store, and fills a template."""
 
+import json
 from collections import OrderedDict
-from collections.abc import Mapping
-from typing import get_args
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple, cast, get_args
 from urllib.parse import parse_qsl, quote, urlencode
 
 from pydantic import BaseModel, Field
@@ -11,11 +12,14 @@ from starlette.responses import RedirectResponse, Response, StreamingResponse
 
 from ralph.decision.outcomes import StopReason
 from ralph.errors import UsageError
+from ralph.records.record import RunRecord
 from ralph.watch.web.feed import Feed
-from ralph.watch.web.library import LARGEST, Library, RunQuery
-from ralph.watch.web.plots import breaker_band, plots_of
-from ralph.watch.web.render import page, refusal
+from ralph.watch.web.library import Library
+from ralph.watch.web.plots import Plot, Span, bars, breaker_band, plots_of
+from ralph.watch.web.render import number, page, refusal
+from ralph.watch.web.rows import LARGEST, RunQuery, RunRow
 from ralph.watch.web.timeline import entries
+from ralph.watch.web.totals import Totals
 
 _ITERATIONS = 20
 _ENTRIES = 60
@@ -23,6 +27,7 @@ _EVENTS = 200
 _MOST_BODY = 65_536
 _MOST_FIELDS = 10
 _NOTICES = 100
+_MOST_SETTINGS = 40
 
 
 class EventQuery(BaseModel, frozen=True, extra="forbid"):
@@ -36,6 +41,30 @@ class IterationQuery(BaseModel, frozen=True, extra="forbid"):
     """A page of iterations: those before a number."""
 
     before: int = Field(LARGEST, ge=1, le=LARGEST)
+
+
+class TotalsQuery(BaseModel, frozen=True, extra="forbid"):
+    """The days that count, today included."""
+
+    days: int = Field(30, ge=1, le=366)
+
+
+class CompareQuery(BaseModel, frozen=True, extra="forbid"):
+    """Two runs, by their ids or the beginnings of these; an empty one is still to be chosen."""
+
+    a: str = Field("", max_length=200)
+    b: str = Field("", max_length=200)
+
+
+class Compared(NamedTuple):
+    """One of the runs beside each other."""
+
+    row: RunRow
+    executors: str
+    plots: list[Plot]
+    band: list[Span]
+    points: int
+    step: int
 
 
 class Pages:
@@ -87,10 +116,31 @@ class Pages:
     async def plots(self, request: Request) -> Response:
         """Show the figures of all iterations; with the query `part`, only what the page of the run takes in."""
         run = await self._library.run(request.path_params["run_id"])
-        points = await self._library.series(run)
+        points, step = await self._library.series(run)
         template = "plots.html" if "part" in request.query_params else "figures.html"
         band = breaker_band(points)
-        return page(request, template, run=run, plots=plots_of(points), band=band, points=len(points))
+        drawn = plots_of(points)
+        return page(request, template, run=run, plots=drawn, band=band, points=len(points), step=step)
+
+    async def totals(self, request: Request) -> Response:
+        """Show the totals of the runs of the last days."""
+        query = TotalsQuery.model_validate(dict(request.query_params))
+        found = await self._library.totals(query.days)
+        return page(request, "totals.html", days=query.days, totals=found, plots=_plots_of_days(found))
+
+    async def compare(self, request: Request) -> Response:
+        """Show two runs beside each other."""
+        query = CompareQuery.model_validate(dict(request.query_params))
+        known = (await self._library.runs(RunQuery.model_validate({}))).runs
+        runs = [await self._library.run(name) for name in (query.a, query.b)] if query.a and query.b else []
+        both = [await self._compared(run) for run in runs]
+        different = differing(*runs) if runs else []
+        return page(request, "compare.html", query=query, known=known, both=both, different=different)
+
+    async def _compared(self, run: RunRecord) -> Compared:
+        points, step = await self._library.series(run)
+        by = ", ".join(f"{name} {count}" for name, count in sorted(run.executors.items()))
+        return Compared(await self._library.row(run), by, plots_of(points), breaker_band(points), len(points), step)
 
     async def timeline(self, request: Request) -> Response:
         """Show the events of a run, oldest first."""
@@ -149,6 +199,38 @@ class Pages:
         while len(self._notices) > _NOTICES:
             self._notices.popitem(last=False)
         return RedirectResponse(f"/runs/{quote(run.id, safe='')}", status_code=303)
+
+
+def differing(first: RunRecord, second: RunRecord) -> list[tuple[str, tuple[str, str]]]:
+    """Return the settings in which two runs differ, by their keys."""
+    ours, theirs = dict(_flat(first.settings)), dict(_flat(second.settings))
+    keys = sorted(ours.keys() | theirs.keys())
+    pairs = ((key, (ours.get(key, "–"), theirs.get(key, "–"))) for key in keys)
+    return [(key, values) for key, values in pairs if values[0] != values[1]][:_MOST_SETTINGS]
+
+
+def _flat(settings: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, str]]:
+    for key, value in settings.items():
+        if isinstance(value, dict):
+            yield from _flat(cast("dict[str, Any]", value), f"{before}{key}.")
+        else:
+            yield f"{before}{key}", json.dumps(value)
+
+
+def _plots_of_days(totals: Totals) -> list[tuple[str, str, str, str]]:
+    """Return the plots of totals: name, unit, path and the greatest value in words."""
+    quantities: list[tuple[str, str, list[float | None]]] = [
+        ("Runs", "", [float(day.runs) for day in totals.days]),
+        ("Completed", "", [float(day.completed) for day in totals.days]),
+        ("Cost", "$", [day.cost for day in totals.days]),
+        ("Time", "s", [day.duration for day in totals.days]),
+    ]
+    found: list[tuple[str, str, str, str]] = []
+    for name, unit, values in quantities:
+        most = max((value for value in values if value is not None), default=None)
+        if most:
+            found.append((name, unit, bars(values, most), f"at most {number(most, unit)} a day"))
+    return found
 
 
 async def form_of(request: Request) -> Mapping[str, str]:

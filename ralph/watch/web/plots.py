@@ -21,7 +21,7 @@ class Plot(NamedTuple):
     Attributes:
         path: the bars, as the `d` of an SVG path.
         unit: "s" for seconds, "$" for dollars, "%" or empty.
-        most, last, total: of the measured values; the total is None where a sum means nothing.
+        most, last: of the measured values.
     """
 
     name: str
@@ -29,7 +29,6 @@ class Plot(NamedTuple):
     path: str
     most: float
     last: float
-    total: float | None
 
 
 class Span(NamedTuple):
@@ -45,9 +44,9 @@ class Span(NamedTuple):
 def plots_of(points: Sequence[Point]) -> list[Plot]:
     """Return the plots of the quantities that were measured."""
     found = (
-        _plot("Tokens", "", points, lambda point: point.tokens, summed=True),
-        _plot("Cost", "$", points, lambda point: point.cost, summed=True),
-        _plot("Time", "s", points, lambda point: point.duration, summed=True),
+        _plot("Tokens", "", points, lambda point: point.tokens),
+        _plot("Cost", "$", points, lambda point: point.cost),
+        _plot("Time", "s", points, lambda point: point.duration),
         _plot("Completion score", "%", points, lambda point: point.score, top=100.0),
     )
     return [plot for plot in found if plot is not None]
@@ -59,7 +58,6 @@ def _plot(
     points: Sequence[Point],
     value: Callable[[Point], float | None],
     *,
-    summed: bool = False,
     top: float = 0.0,
 ) -> Plot | None:
     values = [value(point) for point in points]
@@ -67,7 +65,7 @@ def _plot(
     if not measured:
         return None
     most = max(measured)
-    return Plot(name, unit, bars(values, top or most), most, measured[-1], sum(measured) if summed else None)
+    return Plot(name, unit, bars(values, top or most), most, measured[-1])
 
 
 def bars(values: Sequence[float | None], top: float) -> str:

@@ -1,5 +1,7 @@
 """The pages on real runs of a scripted agent, and on hostile texts."""
 
+import re
+from datetime import UTC, datetime, timedelta
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -7,13 +9,16 @@ import anyio
 import pytest
 
 from ralph import Runner
+from ralph.cli.serve import commands
+from ralph.records.events import Event, MessageReceived
 from ralph.records.record import RunRecord
 from ralph.store.base import Store
 from ralph.testing import ScriptedExecutor, writes
+from ralph.watch.web.library import Library
 from ralph.watch.web.render import markdown
 from ralph.workspace import PlainWorkspace
 
-from .conftest import Open, ended
+from .conftest import NOW, Open, ended
 
 DONE = "All parts are written.\n\n---RALPH_STATUS---\nEXIT_SIGNAL: true\nREASON: all there\n---END_RALPH_STATUS---\n"
 HOSTILE = (
@@ -186,3 +191,49 @@ async def test_a_form_is_bounded(dashboard: Open, store: Store) -> None:
         answer = await dashboard().post("/runs/run-002/tell", content=body)
         assert answer.status_code == 409
     assert await store.requests("run-002") == []
+
+
+async def test_totals_count_outcomes_and_the_cost_of_a_completed_task(dashboard: Open, store: Store) -> None:
+    now = datetime.now(UTC)
+    for number in range(1, 7):
+        await store.create(ended(number, started_at=now - timedelta(days=number % 2), verified=number == 1))
+    await store.create(ended(9, started_at=now - timedelta(days=80)))
+    page = (await dashboard().get("/totals")).text
+    facts = dict(re.findall(r"<dt>([^<]+)</dt><dd>([^ <]+)", page))
+    assert facts["runs"] == "6"
+    assert facts["completed"] == "3"
+    assert facts["cost"] == "$1.50"
+    assert facts["cost per completed task"] == "$0.50"
+    assert page.count('<tr><td class="task">') == 2
+    assert 'href="/?reason=stuck"' in page
+    assert "<dt>runs</dt><dd>7" in (await dashboard().get("/totals?days=90")).text
+    assert (await dashboard().get("/totals?days=0")).status_code == 400
+
+
+async def test_two_runs_are_compared(dashboard: Open, store: Store) -> None:
+    await store.create(ended(1, settings={"executor": {"model": "small"}, "limits": {"max_cost": 5}}))
+    await store.create(ended(2, settings={"executor": {"model": "<b>large</b>"}, "limits": {"max_cost": 5}}))
+    client = dashboard()
+    page = (await client.get("/compare?a=run-001&b=run-002")).text
+    assert "executor.model" in page
+    assert "&lt;b&gt;large&lt;/b&gt;" in page
+    assert "max_cost" not in page
+    assert (await client.get("/compare")).status_code == 200
+    assert (await client.get("/compare?a=run-001&b=none")).status_code == 404
+
+
+@pytest.mark.parametrize("per", [1, 3, 700])
+async def test_the_first_event_of_an_iteration_is_found(store: Store, per: int) -> None:
+    """Runs of events of very different lengths, with some outside of any iteration between them."""
+    await store.create(ended(1))
+    events: list[Event] = []
+    starts: dict[int, int] = {}
+    for number in range(1, 12):
+        starts[number] = len(events)
+        for part in range(per if number % 2 else 1):
+            seq, iteration = len(events) + 1, 0 if part == 1 else number
+            events.append(MessageReceived(run_id="run-001", seq=seq, at=NOW, iteration=iteration, text="x"))
+    await store.append("run-001", events)
+    library = Library(store, commands())
+    run = await library.run("run-001")
+    assert {number: await library.first_event(run, number) for number in starts} == starts
