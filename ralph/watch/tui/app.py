@@ -1,8 +1,9 @@
 """The app: its screens, its store, its keys and its theme."""
 
-from asyncio import Event
+from asyncio import Event, to_thread
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, ClassVar
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual import work
 from textual.app import App
@@ -92,7 +93,10 @@ class WatchApp(App[None]):
 
     def on_mount(self) -> None:
         self.theme = self._wanted
-        self.call_after_refresh(self._hold_store)
+
+    def on_ready(self) -> None:
+        """Start what takes longer than the first picture."""
+        self._hold_store()
         if self._first:
             self.open_run(self._first)
 
@@ -100,6 +104,7 @@ class WatchApp(App[None]):
     async def _hold_store(self) -> None:
         """Keep the store open until the app ends."""
         try:
+            await to_thread(import_module, "ralph.store.sql")  # half a second, in which keys work
             async with self.source.opened() as self._store:
                 self._is_open.set()
                 await self._ends.wait()
@@ -128,12 +133,17 @@ class WatchApp(App[None]):
             self.problem = error
             self.exit(return_code=error.exit_code)
             return
-        self.notify(one_line(str(error), 400), severity="error", markup=False)
+        self.notify(str(error), severity="error")
         screen.dismiss()
 
     def now(self) -> datetime:
         """Return the time that figures refer to."""
         return datetime.now(UTC)
+
+    def notify(self, message: str, **options: Any) -> None:
+        """Show a message for some seconds, as a harmless line."""
+        options["markup"] = False
+        super().notify(one_line(message, 400), **options)
 
     def action_help(self) -> None:
         """Show the keys."""

@@ -138,7 +138,7 @@ class Rows(ScrollView, Generic[T], can_focus=True):
         if before is not None and stay and not self._is_same(cursor, before):
             key = self._key(before)
             cursor = next((place for place, item in enumerate(items) if self._key(item) == key), cursor)
-        self.virtual_size = Size(self.size.width, len(items) + self._heading)
+        self.virtual_size = Size(1, len(items) + self._heading)
         if cursor != self.cursor:
             self.cursor = cursor
             self.scroll_to(y=max(0, cursor - shift), animate=False, immediate=True)
@@ -183,10 +183,10 @@ class Rows(ScrollView, Generic[T], can_focus=True):
             self.action_choose()
 
     def on_resize(self, _: Resize) -> None:
-        self.virtual_size = Size(self.size.width, len(self.items) + self._heading)
+        self.virtual_size = Size(1, len(self.items) + self._heading)
 
     def render_line(self, y: int) -> Strip:
-        width = self.size.width
+        width = self.scrollable_content_region.width
         base = self.rich_style
         if y < self._heading:
             style = base + self.get_component_rich_style("rows--heading", partial=True)

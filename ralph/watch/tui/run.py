@@ -50,7 +50,7 @@ _CLOCK = 1.0
 
 def _used(each: Facts) -> str:
     if each.cost is not None:
-        return f"${each.cost:,.2f}"
+        return f"${each.cost:,.2f}" if each.cost < 99.995 else f"${each.cost:,.0f}"
     return "" if each.tokens is None else tokens_text(each.tokens)
 
 
@@ -286,7 +286,7 @@ class RunScreen(Screen[None]):
             run = await reading.store.run(reading.run.id) or reading.run
             said = await self.viewer.source.ask(reading.store, run, kind, text)
         except RalphError as error:
-            self.notify(one_line(str(error), 400), severity="warning", markup=False)
+            self.notify(str(error), severity="warning")
         else:
-            self.notify(said, markup=False)
+            self.notify(said)
             self._changed = True

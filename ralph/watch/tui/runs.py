@@ -1,5 +1,6 @@
 """The first screen: all runs of the store, with a filter by state and a search."""
 
+from asyncio import to_thread
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
@@ -114,11 +115,10 @@ class RunsScreen(Screen[None]):
 
     DEFAULT_CSS = """
     RunsScreen #bar { height: 1; padding: 0 1; background: $surface; }
-    RunsScreen #title { width: 1fr; }
-    RunsScreen #place { width: auto; max-width: 60%; color: $foreground 55%; }
-    RunsScreen #find { height: 2; padding: 0 1; }
-    RunsScreen Tabs { width: auto; max-width: 70%; }
-    RunsScreen #search { width: 1fr; margin-left: 2; height: 1; }
+    RunsScreen #title { width: 13; }
+    RunsScreen #place { width: auto; max-width: 45%; color: $foreground 55%; }
+    RunsScreen #search { width: 1fr; margin-right: 2; height: 1; background: $panel; padding: 0 1; }
+    RunsScreen Tabs { padding: 0 1; }
     RunsScreen Rows { padding: 0 1; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -137,10 +137,9 @@ class RunsScreen(Screen[None]):
     def compose(self) -> ComposeResult:
         with Horizontal(id="bar"):
             yield Static(Content.styled("ralph watch", "bold"), id="title")
-            yield Static(Content(one_line(self.viewer.source.place, 200)), id="place")
-        with Horizontal(id="find"):
-            yield Tabs(*(Tab(label, id=name) for name, label in _GROUPS.items()))
             yield Input(placeholder="/ search task, run or folder", id="search", compact=True)
+            yield Static(Content(one_line(self.viewer.source.place, 200)), id="place")
+        yield Tabs(*(Tab(label, id=name) for name, label in _GROUPS.items()))
         yield self.list
         yield Footer(show_command_palette=False)
 
@@ -156,14 +155,10 @@ class RunsScreen(Screen[None]):
             self._add(Shown.of(run, run.stop_reason or run.state, run.iterations) for run in found)
         return found is not None
 
-    @work(thread=True)
-    def _read_quickly(self) -> "list[ListedRun] | None":
-        return self.viewer.source.quick(_ALL)
-
     @work
     async def _read_all(self) -> None:
         """Read the runs that are not shown yet, then look for new ones every few seconds."""
-        rest = await self._read_quickly().wait() if len(self._runs) >= _FIRST else []
+        rest = await to_thread(self.viewer.source.quick, _ALL) if len(self._runs) >= _FIRST else []
         if rest:
             self._add(Shown.of(run, run.stop_reason or run.state, run.iterations) for run in rest[_FIRST:])
         store = await self.viewer.opened_store()

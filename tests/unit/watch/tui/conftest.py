@@ -337,15 +337,16 @@ def tui(monkeypatch: pytest.MonkeyPatch) -> Tui:
 
     @asynccontextmanager
     async def opened(
-        size: tuple[int, int] = (80, 24), *, run: str = "", ready: str = "", store: Store | None = None, **source: Any
+        size: tuple[int, int] = (80, 24), *, run: str = "", ready: bool = True, store: Store | None = None, **source: Any
     ) -> AsyncGenerator[Watched]:
         fake = Fake(store or await filled())
         app = WatchApp(fake.source(**source), run=run)
         app.animation_level = "none"
         async with app.run_test(size=size, notifications=True) as pilot:
             watched = Watched(pilot, fake)
-            await watched.shows(ready or ("breaker" if run else "run"))
-            await watched.settle()
+            if ready:
+                await watched.shows("breaker" if run else "run")
+                await watched.settle()
             yield watched
 
     return opened

@@ -42,7 +42,7 @@ async def test_every_screen_is_as_it_is_kept(tui: Tui, size: tuple[int, int]) ->
 async def test_search_and_filter_leave_the_runs_that_match(tui: Tui) -> None:
     async with tui() as app:
         await app.shows("Upgrade the database")
-        await app.press("/", *"DOCS ana bbbb")
+        await app.press("/", *"DOCS bb")
         assert "Translate the docs" in app.text
         assert "Port the parser" not in app.text
         assert "All 1" in app.text
@@ -71,14 +71,14 @@ async def test_controls_ask_for_what_their_keys_say(tui: Tui) -> None:
     run = "20261121-aaaa"
     async with tui(run=run) as app:
         await app.press("p", "r", "s", "n", "s", "y")
-        await app.press("t", *"Mind the tests", "enter", "t", "escape")
+        await app.press("t", *"Hurry", "enter", "t", "escape")
         await app.press("e", "enter")
         await app.until(lambda: len(app.fake.asked) == 5, "the fifth request")
         assert app.fake.asked == [
             (run, "pause", ""),
             (run, "resume", ""),
             (run, "stop", ""),
-            (run, "tell", "Mind the tests"),
+            (run, "tell", "Hurry"),
             (run, "extend", "--max-iterations +10"),
         ]
         await app.shows("asked: extend")
@@ -117,7 +117,7 @@ async def test_a_run_that_does_not_exist_is_an_error_of_the_command(tui: Tui) ->
     async def find(*_: object) -> None:
         raise UsageError("There is no run 'x' in the store.", "`ralph runs` lists them all.")
 
-    async with tui(run="x", find=find, ready="Reading run x") as app:
+    async with tui(run="x", find=find, ready=False) as app:
         await app.until(lambda: app.app.problem, "the error")
         assert str(app.app.problem) == "There is no run 'x' in the store. `ralph runs` lists them all."
         assert app.app.return_code == UsageError.exit_code
