@@ -128,7 +128,7 @@ async def _ask(store: "Store", run: "RunRecord", kind: str, given: Mapping[str, 
         case "resume":
             if state != "paused":
                 raise UsageError(
-                    f"Run {run.id} is not paused, so the dashboard cannot continue it.",
+                    f"Run {run.id} is not paused, so it cannot be continued from here.",
                     "It is running." if state == "running" else f"{resume} continues it, in a terminal.",
                 )
             await send_request(store, run, "resume")

@@ -48,7 +48,7 @@ def watch(
         find=partial(find_run, any_folder=any_folder),
         state_of=run_state,
         difference=_difference,
-        ask=partial(_ask, store),
+        ask=_ask,
         option=store_option(store),
         place=_place(store),
     )
@@ -87,33 +87,9 @@ async def _difference(store: "Store", run: "RunRecord", iteration: int, most: in
     return text
 
 
-async def _ask(name: str | None, store: "Store", run: "RunRecord", kind: "Kind", text: str = "") -> str:
-    """Send a request to a run; return what to tell the user."""
-    from ralph.cli.control import amounts, message_of, require_possible, send_request
+async def _ask(store: "Store", run: "RunRecord", kind: "Kind", text: str = "") -> str:
+    """Send a request to a run; return what happens next. Of "extend", the text is a limit and an amount."""
+    from ralph.cli.serve import commands
 
-    resume = f"`ralph resume{store_option(name)} {run.id}`"
-    state = run_state(run)
-    if kind == "resume":
-        if state != "paused":
-            raise UsageError(
-                "The run is running." if state == "running" else "No process has the run.",
-                "" if state == "running" else f"{resume} in a terminal continues it.",
-            )
-        await send_request(store, run, "resume")
-        return "The run continues."
-    if kind == "extend":
-        flag, _, amount = text.partition(" ")
-        limits = amounts({flag: amount})
-        require_possible(run, kind, limits)
-        await send_request(store, run, kind, limits=limits)
-    else:
-        message = message_of(text)[0] if kind == "tell" else ""
-        require_possible(run, kind, {})
-        await send_request(store, run, kind, **({"text": message} if message else {}))
-    later = "" if state in {"running", "paused"} else f", when {resume} continues the run"
-    return {
-        "pause": "The run pauses at the end of the current iteration.",
-        "stop": f"The run is being stopped. {resume} continues it.",
-        "tell": f"The agent reads the message in the next iteration{later}.",
-        "extend": f"Extended: {text.removeprefix('--').replace('-', ' ')}{later}.",
-    }[kind]
+    limit, _, amount = text.strip().removeprefix("--max-").partition(" ")
+    return await commands().ask(store, run, kind, {limit: amount} if kind == "extend" else {"text": text})

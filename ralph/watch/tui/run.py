@@ -12,7 +12,7 @@ from textual.events import Resize
 from textual.screen import Screen
 from textual.widgets import ContentSwitcher, Footer, Static, Tab, Tabs
 
-from ralph.errors import RalphError
+from ralph.errors import RalphError, naming_store
 from ralph.records.events import Event
 from ralph.records.record import IterationRecord
 from ralph.system.text import one_line
@@ -269,7 +269,7 @@ class RunScreen(Screen[None]):
 
     def action_extend(self) -> None:
         """Raise a limit."""
-        text = "Which limit, and by how much: --max-iterations +10, --max-duration +1h, --max-tokens, --max-cost."
+        text = "Which limit, by how much: --max-iterations +10, --max-duration +1h, --max-tokens, --max-cost."
         self._ask("extend", Ask("Extend a limit", text, value="--max-iterations +10"))
 
     @work
@@ -286,7 +286,7 @@ class RunScreen(Screen[None]):
             run = await reading.store.run(reading.run.id) or reading.run
             said = await self.viewer.source.ask(reading.store, run, kind, text)
         except RalphError as error:
-            self.notify(str(error), severity="warning")
+            self.notify(naming_store(str(error), self.viewer.source.option), severity="warning")
         else:
-            self.notify(said)
+            self.notify(naming_store(said, self.viewer.source.option))
             self._changed = True

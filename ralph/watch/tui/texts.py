@@ -170,7 +170,8 @@ def evidence_lines(evidence: Iterable[Evidence], width: int, most: int = 12) -> 
     for piece in pieces[:most]:
         quoted = f"“{one_line(piece.text, 60)}” " if piece.text else ""
         label = Content.styled(f"{piece.weight:+5g}", _tone(piece).split(" on ")[0])
-        rows.append((label, Content.assemble(f"{quoted}{one_line(piece.why)}", (f" · {one_line(piece.signal, 40)}", MUTED))))
+        signal = (f" · {one_line(piece.signal, 40)}", MUTED)
+        rows.append((label, Content.assemble(f"{quoted}{one_line(piece.why)}", signal)))
     if len(pieces) > most:
         rows.append((Content(), Content.styled(f"… {len(pieces) - most} more", MUTED)))
     return labelled(rows, 7, width)

@@ -337,7 +337,12 @@ def tui(monkeypatch: pytest.MonkeyPatch) -> Tui:
 
     @asynccontextmanager
     async def opened(
-        size: tuple[int, int] = (80, 24), *, run: str = "", ready: bool = True, store: Store | None = None, **source: Any
+        size: tuple[int, int] = (80, 24),
+        *,
+        run: str = "",
+        ready: bool = True,
+        store: Store | None = None,
+        **source: Any,
     ) -> AsyncGenerator[Watched]:
         fake = Fake(store or await filled())
         app = WatchApp(fake.source(**source), run=run)

@@ -1,12 +1,15 @@
 """The screens of the terminal app: what they show, and what keys and mouse do."""
 
 import os
+import sys
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from ralph.cli.watch import _ask as ask
+from ralph.cli.watch import watch
 from ralph.errors import UsageError
 from ralph.store import MemoryStore
 
@@ -121,3 +124,30 @@ async def test_a_run_that_does_not_exist_is_an_error_of_the_command(tui: Tui) ->
         await app.until(lambda: app.app.problem, "the error")
         assert str(app.app.problem) == "There is no run 'x' in the store. `ralph runs` lists them all."
         assert app.app.return_code == UsageError.exit_code
+
+
+async def test_the_command_names_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(UsageError, match=r"needs a terminal.*`ralph logs -f last`"):
+        watch()
+    for stream in ("stdin", "stdout", "stderr"):
+        monkeypatch.setattr(f"sys.{stream}.isatty", lambda: True, raising=False)
+    with pytest.raises(UsageError, match=r"'mauve' is not a theme.*nord"):
+        watch(theme="mauve")
+    monkeypatch.setitem(sys.modules, "ralph.watch.tui.app", None)
+    with pytest.raises(UsageError, match=r"textual, which is not installed.*extra `tui`"):
+        watch()
+
+
+async def test_the_controls_are_those_of_the_command_line(make: Make) -> None:
+    store = MemoryStore()
+    await make(store, "one", 1, running=True, state="running", pid=os.getpid())
+    run = await store.run("one")
+    assert run
+    assert "pauses at the end" in await ask(store, run, "pause")
+    assert "max iterations by 10" in await ask(store, run, "extend", "--max-iterations +10")
+    assert [request.limits for request in await store.requests("one")] == [{}, {"max_iterations": 10.0}]
+    for wrong in ("", "--max-nonsense +1", "--max-iterations many", "iterations"):
+        with pytest.raises(UsageError):
+            await ask(store, run, "extend", wrong)
+    with pytest.raises(UsageError, match="is empty"):
+        await ask(store, run, "tell", " ")
