@@ -4,13 +4,12 @@ import os
 import re
 import shutil
 import signal
-import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable, Coroutine, Generator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -19,20 +18,17 @@ import pytest
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from ralph import Runner
-from ralph.decision.outcomes import Continue
-from ralph.records.events import Event, IterationStarted, MessageReceived, RunStarted
-from ralph.records.record import IterationRecord, RunRecord, as_json
+from ralph.records.record import RunRecord
 from ralph.store import open_store
 from ralph.testing import ScriptedExecutor, writes
-from ralph.types.output import Answered, Changes, Usage
 from ralph.workspace import open_workspace
+
+from .long_run import long_run
 
 pytestmark = [pytest.mark.long, pytest.mark.timeout(100)]
 
 AXE = "axe-core@4.11"
-MANY = 10_000
 T = TypeVar("T")
-NOW = datetime(2026, 11, 21, 2, 30, tzinfo=UTC)
 HOSTILE = (
     "<script>window.hit=1</script><img src=x onerror='window.hit=1'>\"><svg onload=window.hit=1><iframe srcdoc=x>"
     " [a](javascript:window.hit=1) ![b](http://night.example/x.png) <style>body{display:none}</style>"
@@ -313,55 +309,13 @@ def test_a_read_only_page_has_no_controls(ended: tuple[Path, list[RunRecord]], o
         assert page.locator("form[method=post]").count() == 0
 
 
-def long_run(path: Path) -> RunRecord:
-    """Make a store with a run of 10,000 iterations, each with six events."""
-    run = RunRecord(id="long-run", task="Work through the night.", started_at=NOW, pid=0)
-    events: list[Event] = [RunStarted(run_id=run.id, seq=1, at=NOW, task=run.task, max_iterations=MANY + 1)]
-    for number in range(1, MANY + 1):
-        at, seq = NOW + timedelta(seconds=number), len(events) + 1
-        said = [
-            MessageReceived(run_id=run.id, seq=seq + 1 + part, at=at, iteration=number, text=f"Step {part} " * 40)
-            for part in range(5)
-        ]
-        events += [IterationStarted(run_id=run.id, seq=seq, at=at, iteration=number), *said]
-    record = IterationRecord(
-        run_id=run.id,
-        number=1,
-        started_at=NOW,
-        finished_at=NOW,
-        text="Worked on one more part. " * 40,
-        executor="copilot",
-        outcome=Answered(),
-        usage=Usage(input_tokens=9_000, output_tokens=400, cost=0.02),
-        duration=31.0,
-        changes=Changes(files=("parser.py",), files_changed=1, fingerprint="f"),
-        decision=Continue(),
-    )
-    ended = run.model_copy(
-        update={"state": "finished", "stop_reason": "limit_reached", "iterations": MANY, "finished_at": NOW}
-    )
-
-    async def create() -> None:
-        async with open_store(str(path)) as store:
-            await store.create(ended, events)
-
-    apart(create)
-    rows = (
-        (run.id, number, as_json(record.model_copy(update={"number": number})), None) for number in range(1, MANY + 1)
-    )
-    with sqlite3.connect(path) as connection:
-        connection.executemany("INSERT INTO iterations VALUES (?, ?, ?, ?)", rows)
-    connection.close()
-    return ended
-
-
 PAINTED = "performance.getEntriesByName('first-contentful-paint').map((paint) => paint.startTime)[0] ?? null"
 
 
 @pytest.mark.alone
 def test_a_run_of_10_000_iterations_paints_within_a_second_and_a_half(tmp_path: Path, opened: Open) -> None:
     store = tmp_path / "runs.db"
-    run = long_run(store)
+    run = apart(partial(long_run, store))
     with served(store) as address:
         watched = opened(address)
         sizes: list[int] = []

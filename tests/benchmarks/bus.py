@@ -7,9 +7,17 @@ the iterations stay below, as what else the machine does can only delay an itera
 so that neither store's place on the disk counts.
 
 `follow_lag_s`: the longest time from an append to its event in a follower that waits for it, of a hundred.
+
+`sse_lag_s`, `sse_memory_mb`: a run has fifty events a second for ten seconds, and a hundred connections of `ralph
+serve` show it; the longest time from an append to the event in any of them, and the most memory of the server.
+
+`first_paint_s`: the time until Chromium has painted the page of a run of 10,000 iterations, the longest of three; None
+without Chromium.
 """
 
 import json
+import runpy
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -18,8 +26,11 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from statistics import geometric_mean, quantiles
 from time import perf_counter
+from typing import IO, cast
 
 import anyio
+import httpx
+import psutil
 from loop_overhead import Instant
 
 from ralph.decision.breaker import BreakerSettings, CircuitBreaker
@@ -33,6 +44,8 @@ from ralph.types.output import Output
 
 EVENTS = 10
 WARM_UP = 20
+VIEWERS, RATE, SENT = 100, 50, 500
+PAINTED = "performance.getEntriesByName('first-contentful-paint').map((paint) => paint.startTime)"
 
 LEFT = """
 import sys, anyio
@@ -169,6 +182,82 @@ async def lag(folder: Path) -> float:
     return max(lags)
 
 
+@contextmanager
+def served(store: Path) -> Generator[tuple[str, psutil.Process]]:
+    """Serve a store; yield the address with the token, and the server."""
+    words = (sys.executable, "-m", "ralph", "serve", "--port", "0", "--store", str(store))
+    with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as server:
+        try:
+            yield cast("IO[str]", server.stdout).readline().split()[-1], psutil.Process(server.pid)
+        finally:
+            server.terminate()
+
+
+async def view(port: int, token: str, seen: dict[int, float]) -> None:
+    """Read the live events of a run until the last one; note for each when it has come."""
+    stream = await anyio.connect_tcp("127.0.0.1", port)
+    asked = f"GET /runs/run-1/live HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nAuthorization: Bearer {token}\r\n\r\n"
+    await stream.send(asked.encode())
+    reached, rest = 0, b""
+    while reached < SENT:
+        *lines, rest = (rest + await stream.receive()).split(b"\n")
+        for line in lines:
+            if line.startswith(b"id: "):
+                last = int(line[4:])
+                now = perf_counter()
+                seen.update((seq, now) for seq in range(reached + 1, last + 1))
+                reached = last
+    await stream.aclose()
+
+
+async def sse(folder: Path) -> tuple[float, float]:
+    """Return the longest time from an append to its event in any of the viewers, and the server's memory in MB."""
+    path = folder / "sse.db"
+    appended: dict[int, float] = {}
+    seen: list[dict[int, float]] = [{} for _ in range(VIEWERS)]
+    async with open_store(str(path)) as store:
+        await store.create(sample_run())
+        with served(path) as (address, server):
+            url = httpx.URL(address)
+            memory = 0.0
+            async with anyio.create_task_group() as tasks:
+                for each in seen:
+                    tasks.start_soon(view, url.port or 0, url.params["token"], each)
+                await anyio.sleep(3)
+                start = perf_counter()
+                for seq in range(1, SENT + 1):
+                    await anyio.sleep(max(0.0, start + seq / RATE - perf_counter()))
+                    await store.append("run-1", [sample_event(seq)])
+                    appended[seq] = perf_counter()
+                    if seq % RATE == 0:
+                        memory = max(memory, server.memory_info().rss / 1e6)
+    return max(each[seq] - at for each in seen for seq, at in appended.items()), memory
+
+
+def first_paint(folder: Path) -> float | None:
+    """Return the time until the page of a long run is painted, in seconds."""
+    program = shutil.which("chromium")
+    if program is None:
+        return None
+    from playwright.sync_api import sync_playwright
+
+    path = folder / "long.db"
+    made = runpy.run_path(str(Path(__file__).parents[1] / "acceptance" / "long_run.py"))
+    run = anyio.run(made["long_run"], path)
+    with served(path) as (address, _), sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
+        page = browser.new_page()
+        page.goto(address)
+        times: list[float] = []
+        for _ in range(3):
+            page.goto(f"{address.partition('/login')[0]}/runs/{run.id}")
+            while not (painted := page.evaluate(PAINTED)):
+                page.wait_for_timeout(50)
+            times.append(painted[0] / 1000)
+        browser.close()
+    return round(max(times), 3)
+
+
 async def measure(iterations: int) -> dict[str, float]:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -177,8 +266,21 @@ async def measure(iterations: int) -> dict[str, float]:
             place = folder / str(first)
             place.mkdir()
             ratios.append(await ratio(place, iterations, first=first))
-        return {"unread_viewer_ratio": round(geometric_mean(ratios), 4), "follow_lag_s": round(await lag(folder), 3)}
+        longest, memory = await sse(folder)
+        return {
+            "unread_viewer_ratio": round(geometric_mean(ratios), 4),
+            "follow_lag_s": round(await lag(folder), 3),
+            "sse_lag_s": round(longest, 3),
+            "sse_memory_mb": round(memory, 1),
+        }
+
+
+def main(iterations: int = 600) -> None:
+    """Measure everything."""
+    figures: dict[str, float | None] = {**anyio.run(measure, iterations)}
+    with tempfile.TemporaryDirectory() as name:
+        print(json.dumps({**figures, "first_paint_s": first_paint(Path(name))}))
 
 
 if __name__ == "__main__":
-    print(json.dumps(anyio.run(measure, int(sys.argv[1]) if len(sys.argv) > 1 else 600)))
+    main(*map(int, sys.argv[1:]))
