@@ -1,5 +1,7 @@
 """`ralph run`: run the loop."""
 
+import os
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -13,6 +15,7 @@ from ralph.types import evolve
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
+    from contextlib import AbstractContextManager
 
     from ralph.hooks import Hooks
     from ralph.loop.runner import Runner
@@ -158,22 +161,33 @@ def run_shown(
     from ralph.workspace.extent import require_narrow
 
     seen = {"progress": shown.progress, "verifying": shown.verifying, "scanning": shown.scanning}
-    arguments = runner_arguments(settings, workspace=folder, hooks=[shown, *hooks], **seen, **more)
-    runner = Runner(**arguments)
-    runner.note = shown.note
+    with _telemetry(shown.note) as observers:
+        hooks = [shown, *observers, *hooks]
+        arguments = runner_arguments(settings, workspace=folder, hooks=hooks, **seen, **more)
+        runner = Runner(**arguments)
+        runner.note = shown.note
 
-    async def whole() -> "RunRecord":
-        if not wide:
-            await require_narrow(arguments["workspace"])
-        if settings.executor.base_url:
-            await check_endpoint(settings.executor.base_url)
-        await confinement_for(settings, folder).require()
-        # until the store is open, a signal ends the program at once
-        async with arguments["store"], cancelled_by_signals(runner, shown), runner:
-            return await work(runner)
+        async def whole() -> "RunRecord":
+            if not wide:
+                await require_narrow(arguments["workspace"])
+            if settings.executor.base_url:
+                await check_endpoint(settings.executor.base_url)
+            await confinement_for(settings, folder).require()
+            # until the store is open, a signal ends the program at once
+            async with arguments["store"], cancelled_by_signals(runner, shown), runner:
+                return await work(runner)
 
-    with shown:
-        return anyio.run(whole)
+        with shown:
+            return anyio.run(whole)
+
+
+def _telemetry(note: "Callable[[str], None]") -> "AbstractContextManager[list[Hooks]]":
+    """Return the observers that the standard variables of OpenTelemetry want; loads nothing without one."""
+    if not any(name.startswith("OTEL_") for name in os.environ):
+        return nullcontext([])
+    from ralph.watch.telemetry import exporting
+
+    return exporting(note)
 
 
 def display_for(settings: "Settings", plugins: "Plugins", *, look_up: str) -> "Display":

@@ -329,7 +329,9 @@ async def _turn(parts: Parts, run: ActiveRun, prompt: Prompt, stop: Stop) -> Out
 async def _conclude(parts: Parts, run: ActiveRun, output: Output, started_at: datetime, stop: Stop) -> IterationRecord:
     """Do everything after the turn: measure the changes, verify a claim, decide, and store the record."""
     rules, progress = replace(parts.rules, limits=run.limits), await _look(parts, run, output)
+    began = monotonic()
     assessed = assess(rules, run.record, run.state, output, progress)
+    analysed = monotonic() - began
     number, verification = assessed.case.iteration, None
     if (claim := assessed.to_verify(run.state)) and not stop.reason:
         verification = await _verified(parts, run, claim, progress, output=assessed.case.output, stop=stop)
@@ -358,7 +360,7 @@ async def _conclude(parts: Parts, run: ActiveRun, output: Output, started_at: da
         last_message=run.messages[-1].seq if run.messages else 0,
     )
     record, since = judged(verification=verification), monotonic()
-    await run.log.commit(*_finished(run, record), iteration=record)
+    await run.log.commit(*_finished(run, record, analysed), iteration=record)
     state = run.state.after(record)
     if verification is not None:  # the agent is told more than is stored
         verdicts = tuple(evolve(each, output=run.told.get(each.output, each.output)) for each in verification.verdicts)
@@ -387,7 +389,7 @@ async def _look(parts: Parts, run: ActiveRun, output: Output) -> Progress:
     return measure_progress(run.record, run.state, changes, parts.read_plan())
 
 
-def _finished(run: ActiveRun, record: IterationRecord) -> list[events.Event]:
+def _finished(run: ActiveRun, record: IterationRecord, analysed: float) -> list[events.Event]:
     stamp = run.stamp(record.finished_at)
     told: list[events.Event] = []
     if record.verification is not None:
@@ -412,6 +414,7 @@ def _finished(run: ActiveRun, record: IterationRecord) -> list[events.Event]:
             decision=record.decision,
             usage=record.usage,
             duration=record.duration,
+            analysis_duration=analysed,
         )
     )
     return told

@@ -181,6 +181,7 @@ class IterationFinished(_Happened, frozen=True):
         plan: its progress so far; None without a plan.
         progressed: whether workspace or plan moved; None if unknown.
         duration: in seconds, verification included.
+        analysis_duration: in seconds, of the reply's analysis alone.
     """
 
     type: Literal["iteration_finished"] = "iteration_finished"
@@ -197,6 +198,7 @@ class IterationFinished(_Happened, frozen=True):
     decision: Decision
     usage: Usage = Usage()
     duration: NonNegativeFloat = 0.0
+    analysis_duration: NonNegativeFloat = 0.0
 
     @property
     def limited(self) -> bool:

@@ -8,8 +8,9 @@ from ralph._lazy import lazy_exports
 
 if TYPE_CHECKING:
     from ralph.watch.base import Display
+    from ralph.watch.telemetry import Telemetry
 
-__all__ = ["Display", "open_display"]
+__all__ = ["Display", "Telemetry", "open_display"]
 
 
 def open_display(name: str, *, look_up: str = "ralph show", endpoint: bool = False) -> "Display":

@@ -21,7 +21,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from statistics import geometric_mean, quantiles
@@ -36,6 +36,7 @@ from loop_overhead import Instant
 from ralph.decision.breaker import BreakerSettings, CircuitBreaker
 from ralph.decision.limits import Limits
 from ralph.executors.base import Turn
+from ralph.hooks import Hooks
 from ralph.loop.runner import Runner
 from ralph.prompt import Prompt
 from ralph.store import open_store
@@ -125,12 +126,13 @@ def viewers(store: Path, run_id: str) -> Generator[None]:
             other.kill()
 
 
-async def run(store: Path, executor: InTurns, iterations: int) -> None:
+async def run(store: Path, executor: InTurns, iterations: int, hooks: Sequence[Hooks] = ()) -> None:
     runner = Runner(
         executor=executor,
         store=open_store(str(store)),
         breaker=CircuitBreaker(BreakerSettings(no_progress=1000, same_error=1000)),
         limits=Limits(max_iterations=iterations),
+        hooks=hooks,
     )
     async with runner:
         record = await runner.run("Read the whole grammar.")

@@ -37,6 +37,12 @@ PROMISES: dict[str, tuple[tuple[str, ...], dict[str, Kept]]] = {
             "follow_lag_s": lambda found: found["follow_lag_s"] < 1,
         },
     ),
+    "telemetry": (
+        ("300",),
+        {
+            "iteration_ms": lambda found: found["iteration_ms"] <= 0.5 * max(1, found["slowness"]),
+        },
+    ),
     "analysis_speed": (
         ("3",),
         {

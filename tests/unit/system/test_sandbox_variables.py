@@ -30,6 +30,7 @@ LEADING = {
     "DATABASE_URL": "sqlite:///x.db",
     "TEST_DATABASE_URL": "postgres://host/db",
     "GIT_ASKPASS": "/usr/bin/helper",
+    "OTEL_EXPORTER_OTLP_TRACES_HEADERS": "api-key=of-the-collector",
     "CACHE": "redis://:pw@host:6379/0",
     "AMQP_URL": "amqp://me:pw@host/",
 }
