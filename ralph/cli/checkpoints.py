@@ -7,7 +7,7 @@ import typer
 
 from ralph.cli.lookup import find_iteration, is_alive, opened_run, require_meant, store_option
 from ralph.cli.options import AnyFolder, AsJson, RunId, StoreName, Yes
-from ralph.cli.output import console, print_json
+from ralph.cli.output import console, print_json, print_paragraph
 from ralph.errors import UsageError
 from ralph.system.text import one_line, printable
 
@@ -28,6 +28,7 @@ _SHORTEST_ID = 7
 Iteration = Annotated[
     int | None, typer.Option("--iteration", metavar="N", min=1, help="Only that iteration; else the whole run.")
 ]
+Stat = Annotated[bool, typer.Option("--stat", help="Only the files, with the numbers of added and removed lines.")]
 To = Annotated[
     str,
     typer.Option(
@@ -47,20 +48,26 @@ async def diff(
     run: RunId = "last",
     any_folder: AnyFolder = False,
     iteration: Iteration = None,
+    stat: Stat = False,
     as_json: AsJson = False,
     store: StoreName = None,
 ) -> None:
     """Show what a run has changed, in commits and in uncommitted files, according to its checkpoints."""
     async with opened_run(run, store, any_folder=any_folder) as (opened, record):
-        before, after, files, text, inner = await difference_of(opened, record, iteration)
+        before, after, files, text, inner = await difference_of(opened, record, iteration, 1 if stat else _MOST)
     if as_json:
         changed = [file._asdict() for file in files]
         ends = {"iteration": iteration, "before": before, "after": after}
-        print_json({"run": record.id, **ends, "files": changed, "diff": text, "repositories_changed": inner})
+        whole = {} if stat else {"diff": text}
+        print_json({"run": record.id, **ends, "files": changed, **whole, "repositories_changed": inner})
         return
     for each in inner:  # standard output may be a patch for another program
         sys.stderr.write(f"{printable(each)}{_APART}\n")
-    if text:
+    if stat and files:
+        from ralph.watch.report_stats import diffstat
+
+        print_paragraph("\n".join(diffstat(files)))
+    elif text:
         _print_diff(text)
     else:
         changer = f"Run {record.id}" if iteration is None else f"Iteration {iteration} of run {record.id}"

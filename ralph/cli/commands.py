@@ -17,9 +17,11 @@ COMMANDS: Mapping[str, str] = {
     "extend": "control:extend",
     "demo": "demo:demo",
     "runs": "runs:app",
+    "stats": "report:stats",
     "show": "show:show",
     "logs": "show:logs",
     "watch": "watch:watch",
+    "report": "report:report",
     "diff": "checkpoints:diff",
     "rollback": "checkpoints:rollback",
     "serve": "serve:serve",
@@ -35,7 +37,7 @@ COMMANDS: Mapping[str, str] = {
 }
 """In the order of `ralph --help`: the module of this package, and the function or the `typer.Typer` in it."""
 
-_WIDE_ENOUGH = 60
+_WIDE_ENOUGH = 72
 """The least number of columns in which the boxes of the help do not cut the names of options."""
 
 _ALIASES = {"continue": "resume"}

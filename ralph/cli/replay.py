@@ -74,7 +74,8 @@ def replay(
         replays = replay_passes(passes, overrides, broken, compare=compare, at_once=as_lines)
     for name in sorted(overrides.values.keys() - _EFFECTIVE):
         warn(f"--set {name} changes nothing here: a replay asks no agent and runs no verifier")
-    print_all(replays, broken, ", ".join(settings or ()), as_json=as_json, as_lines=as_lines)
+    text = ", ".join(settings or ())
+    print_all(replays, broken, text, as_json=as_json, as_lines=as_lines, picture=from_logs is not None)
 
 
 def _require_one_source(file: str | None, run: str | None, logs: Path | None) -> None:

@@ -13,6 +13,7 @@ from ralph.pipeline.evaluate import Rules
 from ralph.pipeline.replay import Pass, Replay, Replayed, Step
 from ralph.records.record import RunRecord
 from ralph.system.text import one_line
+from ralph.watch.report_stats import bars
 from ralph.watch.terminal import STOP_SIGNS, evidence_text, print_rows, print_text, sign
 
 if TYPE_CHECKING:
@@ -82,8 +83,10 @@ def replayed_json(result: Replayed) -> dict[str, Any]:
     }
 
 
-def print_all(replays: Replays, broken: Sequence[Broken], overrides: str, *, as_json: bool, as_lines: bool) -> None:
-    """Print the results of all runs, and what was not a pass."""
+def print_all(
+    replays: Replays, broken: Sequence[Broken], overrides: str, *, as_json: bool, as_lines: bool, picture: bool
+) -> None:
+    """Print the results of all runs, and what was not a pass; at the end a `picture` of them all."""
     if as_lines:
         for first, *_ in replays.results():
             print_line(replayed_json(first))
@@ -95,7 +98,7 @@ def print_all(replays: Replays, broken: Sequence[Broken], overrides: str, *, as_
             warn(f"left out: {each}")
         if len(broken) > _WARNINGS:
             warn(f"left out: {len(broken) - _WARNINGS} more")
-        _print_replays(list(replays.results()), overrides)
+        _print_replays(list(replays.results()), overrides, picture=picture)
 
 
 def warn(text: str) -> None:
@@ -103,7 +106,7 @@ def warn(text: str) -> None:
     sys.stderr.write(f"ralph: {one_line(text, 300)}\n")
 
 
-def _print_replays(runs: Sequence[Sequence[Replayed]], overrides: str) -> None:
+def _print_replays(runs: Sequence[Sequence[Replayed]], overrides: str, *, picture: bool) -> None:
     """Print the results of runs; a second one of a run is that without the overrides."""
     out = console()
     if not runs:
@@ -121,6 +124,33 @@ def _print_replays(runs: Sequence[Sequence[Replayed]], overrides: str) -> None:
         if others := [second for _, second in (each for each in runs if len(each) > 1)]:
             rows.append(("without", "; ".join(f"{label} {text}" for label, text in _sums(others))))
         _print_rows(out, rows)
+    if picture:
+        print_picture([first for first, *_ in runs])
+
+
+def print_picture(results: Sequence[Replayed]) -> None:
+    """Print the replays of some runs as a picture and one sentence, both from their figures alone."""
+    out = console()
+    passes, saved, cut = (sum(getattr(result, name) for result in results) for name in ("passes", "saved", "cut"))
+    whole, spared = sum(result.cost for result in results), sum(result.saved_cost for result in results)
+    rows = [("passes", passes, f"{passes:,}"), ("with Ralph", passes - saved, f"{passes - saved:,}")]
+    rows += [("cut with progress", cut, f"{cut:,}")] if cut else []
+    if whole:
+        rows = [("cost", whole, _dollars(whole)), ("with Ralph", whole - spared, _dollars(whole - spared))]
+    out.print()
+    for line in bars(rows):
+        print_text(out, line)
+    these = "This run" if len(results) == 1 else f"These {len(results):,} runs"
+    least = "at least " if any(result.costless for result in results) else ""
+    spent = f"{these} cost {least}{_dollars(whole)}" if whole else f"{these} took {_passes(passes)}"
+    if not saved:
+        print_text(out, f"{spent}; Ralph would have let every pass run.", style="bold")
+        return
+    saving = _dollars(spared) if spared else _passes(saved)
+    lost = f"cut {_passes(cut)} that made progress" if cut else "cut none that is known to have made progress"
+    unknown = sum(result.cut_unknown for result in results)
+    doubt = f" ({unknown:,} unknown)" if unknown else ""
+    print_text(out, f"{spent}; Ralph would have saved {saving} and {lost}{doubt}.", style="bold")
 
 
 def _print_run(out: "Console", result: Replayed, without: Replayed | None) -> None:

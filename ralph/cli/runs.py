@@ -19,13 +19,25 @@ if TYPE_CHECKING:
     from ralph.records.record import RunRecord
     from ralph.store import Store
     from ralph.store.run_list import ListedRun
+    from ralph.watch.report_stats import Wanted
 
 _ALL = 1_000_000
 
 app = typer.Typer(add_completion=False, help="List runs: their tasks, how far they got, why they stopped.")
 
 Folder = Annotated[
-    Path | None, typer.Option("--directory", "-C", metavar="DIR", help="Only runs in this folder; all by default.")
+    Path | None,
+    typer.Option("--directory", "-C", "--workspace", metavar="DIR", help="Only runs in this folder; all by default."),
+]
+State = Annotated[
+    str | None,
+    typer.Option("--state", "--stop-reason", metavar="NAME", help="Only runs in this state, or that stopped for it."),
+]
+Since = Annotated[
+    str | None, typer.Option("--since", metavar="AGE", help="Only runs started since: 12h, 7d or a date.")
+]
+Search = Annotated[
+    str | None, typer.Option("--search", metavar="TEXT", help="Only runs with these words in task or id.")
 ]
 Most = Annotated[int, typer.Option("--limit", "-n", metavar="N", min=1, help="How many, the newest first.")]
 Age = Annotated[
@@ -39,19 +51,21 @@ Dry = Annotated[bool, typer.Option("--dry-run", help="Only list them.")]
 def runs(
     context: typer.Context,
     *,
+    state: State = None,
+    since: Since = None,
+    search: Search = None,
     directory: Folder = None,
     limit: Most = 20,
     as_json: AsJson = False,
     store: StoreName = None,
 ) -> None:
-    """List runs: their tasks, how far they got, why they stopped."""
-    if context.invoked_subcommand is None:
-        _list(directory, limit, store, as_json=as_json)
-
-
-def _list(directory: Path | None, limit: int, store: str | None, *, as_json: bool) -> None:
-    if directory is None and not as_json and (quick := _quick_list(store, limit)):
-        _print([(run, run.stop_reason or run.state if run.finished_at else "crashed") for run in quick])
+    """List runs: their tasks, how far they got, why they stopped, what they cost."""
+    if context.invoked_subcommand is not None:
+        return
+    wanted = wanted_by(state, since, search)
+    if directory is None and not as_json and (quick := _quick_list(store, _ALL if any(wanted) else limit)):
+        listed = [(run, run.stop_reason or run.state if run.finished_at else "crashed") for run in quick]
+        _print([each for each in listed if wanted.has(*each)][:limit], found=True)
         return
 
     import anyio
@@ -59,13 +73,23 @@ def _list(directory: Path | None, limit: int, store: str | None, *, as_json: boo
     from ralph.settings import workspace_folder
 
     folder = workspace_folder(directory) if directory else None
-    found, odd = anyio.run(_runs, store, folder, limit)
+    found, odd = anyio.run(_runs, store, folder, limit, wanted)
     if as_json:
-        print_json([_as_json(run) for run in found])
-    elif found:
-        _print([(run, run_state(run)) for run in found])
-    elif not odd:
+        print_json([_as_json(run) for run, _ in found])
+    elif found or odd or any(wanted):
+        _print(found, found=bool(found or not odd))
+    else:
         print_paragraph(f"No run yet{f' in {folder}' if folder else ''}. `ralph run{store_option(store)}` makes one.")
+
+
+def wanted_by(state: str | None, since: str | None, search: str | None) -> "Wanted":
+    """Return the filter that options name. Raises `UsageError`."""
+    from ralph.watch.report_stats import STATES, Wanted
+
+    name = state and state.lower().replace("-", "_").replace(" ", "_")
+    if name and name not in STATES:
+        raise UsageError(f"--state {state!r} is no state of a run.", f"Write one of {', '.join(STATES)}.")
+    return Wanted(name, _moment("--since", since) if since else None, tuple((search or "").lower().split()))
 
 
 def _quick_list(store: str | None, limit: int) -> "list[ListedRun] | None":
@@ -77,16 +101,28 @@ def _quick_list(store: str | None, limit: int) -> "list[ListedRun] | None":
     return listed_runs(path, limit) if path else None
 
 
-async def _runs(store: str | None, folder: Path | None, limit: int) -> "tuple[list[RunRecord], bool]":
-    """Return the runs, and whether others cannot be read."""
+async def _runs(
+    store: str | None, folder: Path | None, limit: int, wanted: "Wanted"
+) -> "tuple[list[tuple[RunRecord, str]], bool]":
+    """Return the runs with their states, and whether others cannot be read."""
     from ralph.types import evolve
 
     async with opened_store(store, folder) as opened:
-        found = await opened.runs(workspace=str(folder) if folder else None, limit=limit)
+        found = await wanted_runs(opened, folder, limit, wanted)
         listed = [
-            run if run.finished_at else evolve(run, iterations=await opened.last_iteration(run.id)) for run in found
+            (run if run.finished_at else evolve(run, iterations=await opened.last_iteration(run.id)), state)
+            for run, state in found
         ]
         return listed, bool(opened.unreadable)
+
+
+async def wanted_runs(
+    store: "Store", folder: Path | None, limit: int, wanted: "Wanted"
+) -> "list[tuple[RunRecord, str]]":
+    """Return the newest wanted runs of a store, or of a folder, with their states."""
+    found = await store.runs(workspace=str(folder) if folder else None, limit=_ALL if any(wanted) else limit)
+    listed = ((run, run_state(run)) for run in found)
+    return [each for each in listed if wanted.has(*each)][:limit]
 
 
 def _as_json(run: "RunRecord") -> dict[str, Any]:
@@ -94,16 +130,19 @@ def _as_json(run: "RunRecord") -> dict[str, Any]:
     return {**fields, "state": run_state(run) if run.state != "finished" else "finished"}
 
 
-def _print(found: "Sequence[tuple[RunRecord | ListedRun, str]]") -> None:
-    from ralph.decision.backing import grade
+def _print(runs: "Sequence[tuple[RunRecord | ListedRun, str]]", *, found: bool) -> None:
+    from ralph.watch.report_stats import cost_of, outcome_of
 
     rows: list[tuple[str, ...]] = []
-    for run, state in found:
-        graded = grade(verified=run.verified, already_green=run.already_green)
+    for run, state in runs:
         took = duration(run.duration) if run.finished_at else ""
-        ended = one_line(f"{state}, {graded}" if state == "completed" else state.replace("_", " "))
-        rows.append((one_line(run.id), when(run.started_at), ended, str(run.iterations), took, one_line(run.task, 100)))
-    print_table(("run", "started", "ended", "iterations", "took", "task"), rows)
+        cost = "" if (spent := cost_of(run)) is None else f"${spent:,.2f}"
+        facts = (one_line(outcome_of(run, state)), str(run.iterations), took, cost, one_line(run.task, 100))
+        rows.append((one_line(run.id), when(run.started_at), *facts))
+    if rows:
+        print_table(("run", "started", "ended", "iterations", "took", "cost", "task"), rows)
+    elif found:
+        print_paragraph("No run is like that.")
 
 
 @app.command()
@@ -122,7 +161,7 @@ async def prune(
 
     if older_than is None and keep is None:
         raise UsageError("You did not say which runs to remove.", "Give --older-than AGE, --keep N, or both.")
-    before = None if older_than is None else _moment_before(older_than)
+    before = None if older_than is None else _moment("--older-than", older_than)
     folder = workspace_folder(directory) if directory else None
     async with opened_store(store, folder) as opened:
         every = await opened.runs(limit=_ALL)
@@ -154,20 +193,22 @@ async def _choose(
     return live, [run for run in rest if before is None or await _last_activity(store, run) < before]
 
 
-def _moment_before(age: str) -> datetime:
-    """Return the moment that an age ago. Raises `UsageError`, also for a number without a unit.
+def _moment(option: str, text: str) -> datetime:
+    """Return the moment that an age ago, or a date. Raises `UsageError`, also for a number without a unit.
 
     The settings read a number as seconds; a user who means days must not lose newer runs.
     """
     from ralph.settings import parse_duration
 
     try:
-        seconds = 86400 * float(age[:-1]) if age.endswith("d") else float(str(parse_duration(age)))
-        if seconds >= 0 and age[-1].isalpha():
+        if text[4:5] == "-":
+            return datetime.fromisoformat(text).astimezone()
+        seconds = 86400 * float(text[:-1]) if text.endswith("d") else float(str(parse_duration(text)))
+        if seconds >= 0 and text[-1].isalpha():
             return datetime.now(UTC) - timedelta(seconds=seconds)
     except (ValueError, OverflowError):
         pass
-    raise UsageError(f"--older-than {age!r} is not an age.", "Write 90s, 15m, 12h or 30d.")
+    raise UsageError(f"{option} {text!r} is not an age.", "Write 90s, 15m, 12h or 30d, or a date such as 2026-11-22.")
 
 
 async def _remove(store: "Store", run: "RunRecord") -> bool:

@@ -67,9 +67,10 @@ _AT_GITHUB = {
 _CANNOT_TELL = "nothing proves that the work is done; a --verify CMD that fails until then does"
 
 
-def _rows(
+def summary_rows(
     end: RunFinished | RunRecord, last: Iteration | None, *, endpoint: bool, store: str, kept: bool
 ) -> list[tuple[str, str]]:
+    """Return the rows of the summary, with their labels; the arguments are those of `print_summary`."""
     rows: list[tuple[str, str]] = []
     if end.detail:
         why = one_line(end.detail, 600)
@@ -123,7 +124,7 @@ def print_summary(
     mark = sign(console, STOP_SIGNS.get(end.stop_reason or "", "✗"))
     console.print()
     print_text(console, f"{mark} {headline}", style=f"bold {colour}")
-    rows = _rows(end, last, endpoint=endpoint, store=store, kept=kept)
+    rows = summary_rows(end, last, endpoint=endpoint, store=store, kept=kept)
     if look_up:
         rows.append(("more", look_up))
     print_rows(console, ((f"  {label}", text) for label, text in rows), width=13)

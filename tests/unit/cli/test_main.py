@@ -61,7 +61,7 @@ def test_no_flag_is_shown_with_a_value(ralph: Callable[..., Any], words: tuple[s
     assert "bool" not in shown
 
 
-@pytest.mark.parametrize("columns", ["40", "60"])
+@pytest.mark.parametrize("columns", ["40", "60", "72"])
 @pytest.mark.parametrize("words", [("run",), ("analyze",), ("rollback",), ("runs", "prune"), ("runs",)])
 def test_a_narrow_terminal_cuts_no_option(
     ralph: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...], columns: str

@@ -350,6 +350,43 @@ class TestSources:
         unread, answer = answers(ralph("replay", "--from-logs", "logs", "--jsonl"))
         assert unread["file"] == "claude_output_3.log"
         assert (answer["run"], answer["stopped_at"], answer["stop_reason"]) == ("logs", 1, "completed")
+        shown = ralph("replay", "--from-logs", "logs").out.splitlines()
+        assert shown[-1] == (
+            "This run cost at least $2.00; Ralph would have saved 1 pass and cut none that is known to have made "
+            "progress (1 unknown)."
+        )
+        assert [line.split("  ")[0] for line in shown[-3:-1]] == ["cost", "with Ralph"]
+
+    @pytest.mark.parametrize(
+        ("facts", "sentence", "picture"),
+        [
+            (
+                {"saved": 6, "saved_cost": 2.5, "cut": 2},
+                "These 2 runs cost $20.00; Ralph would have saved $5.00 and cut 4 passes that made progress.",
+                [
+                    "cost        ██████████████████████████████  $20.00",
+                    "with Ralph  ██████████████████████░░░░░░░░  $15.00",
+                ],
+            ),
+            ({}, "These 2 runs cost $20.00; Ralph would have let every pass run.", []),
+            (
+                {"cost": 0.0, "costless": 10, "saved": 5, "cut": 1},
+                "These 2 runs took 20 passes; Ralph would have saved 10 passes and cut 2 passes that made progress.",
+                ["passes      ██████████████████████████████  20", "with Ralph  ███████████████░░░░░░░░░░░░░░░  10"],
+            ),
+        ],
+    )
+    def test_logs_end_with_a_picture_and_a_sentence(
+        self, capfd: pytest.CaptureFixture[str], facts: dict[str, Any], sentence: str, picture: list[str]
+    ) -> None:
+        from ralph.cli.replay_report import print_picture
+        from ralph.pipeline.replay import Replayed
+
+        common: dict[str, Any] = {"passes": 10, "cost": 10.0, **facts}
+        print_picture([Replayed(run=run, **common) for run in "ab"])
+        *lines, last = capfd.readouterr().out.splitlines()
+        assert last == sentence
+        assert lines[1 : 1 + len(picture)] == picture
 
     def test_two_sources_are_one_too_many(self, ralph: Callable[..., Any]) -> None:
         ended = ralph("replay", "-", "--run", "last")
