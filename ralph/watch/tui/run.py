@@ -71,7 +71,7 @@ class RunScreen(Screen[None]):
     DEFAULT_CSS = """
     RunScreen #header { height: auto; max-height: 5; padding: 0 1; background: $surface; }
     RunScreen #body { height: 1fr; }
-    RunScreen #iterations { width: 29; padding: 0 1; border-right: vkey $panel; }
+    RunScreen #iterations { width: 30; padding: 0 1; border-right: vkey $panel; }
     RunScreen.wide #iterations { width: 44; }
     RunScreen #views { width: 1fr; }
     RunScreen Tabs { padding: 0 1; }
@@ -196,11 +196,12 @@ class RunScreen(Screen[None]):
         reading, name, number = self._reading, self.query_one(Tabs).active, self._chosen
         if reading is None or not self.is_attached:
             return
-        width = max(20, self.query_one(ContentSwitcher).size.width - 3)
+        room = self.query_one(ContentSwitcher).size
+        width = max(20, room.width - 3)
         if name == "timeline":
             self.timeline.show(shown_events(await reading.events_of(number)))
         elif name == "plots":
-            self._update(name, plots_view(reading.oldest_first, width))
+            self._update(name, plots_view(reading.oldest_first, width, room.height))
         elif name == "breaker":
             self._update(name, breaker_view(reading.oldest_first, width))
         elif name == "diff":

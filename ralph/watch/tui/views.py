@@ -29,8 +29,6 @@ _LIMITS: dict[str, tuple[str, Callable[[float], str]]] = {
 }
 _BREAKER_TONES = {"closed": "$text-success", "half_open": "$text-warning", "open": "$text-error"}
 
-_ROWS_OF_PLOT = 3
-
 
 def _tone(name: str) -> str:
     return _TONES.get(name, MUTED)
@@ -263,7 +261,7 @@ def breaker_view(facts: Sequence[Facts], width: int) -> Content:
     return Content("\n").join(parts)
 
 
-def plots_view(facts: Sequence[Facts], width: int) -> Content:
+def plots_view(facts: Sequence[Facts], width: int, height: int) -> Content:
     """Return tokens, cost, duration and completion score of each iteration as bars, with figures."""
     if not facts:
         return Content.styled("No iteration has ended yet.", MUTED)
@@ -279,12 +277,10 @@ def plots_view(facts: Sequence[Facts], width: int) -> Content:
         known = [value for value in values if value is not None]
         figures = "not measured"
         if known:
-            figures = (
-                f"last {text(known[-1])} · most {text(max(known))}{f' · total {text(sum(known))}' if total else ''}"
-            )
+            figures = f"last {text(known[-1])} · max {text(max(known))}{f' · sum {text(sum(known))}' if total else ''}"
         parts.append(Content.assemble((f"{title}  ", "bold"), (figures, MUTED)))
         if known:
-            parts.append(bars(values, width, _ROWS_OF_PLOT, style))
+            parts.append(bars(values, width, max(2, min(6, height // 4 - 2)), style))
         parts.append(Content(""))
     first, last = facts[0].number, facts[-1].number
     parts.append(Content.styled(f"iterations {first} to {last}, the oldest on the left", MUTED))

@@ -1,6 +1,7 @@
 """The terminal app over a store with runs of every kind, with the same content each time."""
 
-from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+import time
+from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -325,9 +326,10 @@ Tui = Callable[..., AbstractAsyncContextManager[Watched]]
 
 
 @pytest.fixture
-def tui(monkeypatch: pytest.MonkeyPatch) -> Tui:
+def tui(monkeypatch: pytest.MonkeyPatch) -> Generator[Tui]:
     """Opens the app over a store; without one, over one with a run of every kind."""
     monkeypatch.setenv("TZ", "UTC")
+    time.tzset()
     monkeypatch.delenv("NO_COLOR", raising=False)
 
     def now(_: WatchApp) -> datetime:
@@ -354,7 +356,9 @@ def tui(monkeypatch: pytest.MonkeyPatch) -> Tui:
                 await watched.settle()
             yield watched
 
-    return opened
+    yield opened
+    monkeypatch.undo()
+    time.tzset()
 
 
 @pytest.fixture
