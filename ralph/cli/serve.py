@@ -58,16 +58,18 @@ async def serve(
     except ImportError as error:
         raise UsageError(
             f"The dashboard needs the package {error.name}, which is not installed.",
-            "Install the extra `web`: `uv sync --all-packages --extra web` in a clone of Ralph, or `pip install "
-            "'ralph-runtime[web]'` in the environment that Ralph is in.",
+            "Install the extra `web`: `uv sync --all-packages --extra web` in a clone of Ralph, or "
+            "`pip install 'jinja2>=3.1.5,<4' 'starlette>=1,<2' 'uvicorn>=0.40,<1'` where Ralph is installed.",
         ) from error
     listening = _listen(host, port)
     actual = listening.getsockname()[1]
     names = tuple(name.lower().rstrip(".") for name in allow_host or ())
     access = Access(names=names, loopback=is_loopback(host), port=actual, read_only=read_only)
     here = Path.cwd()
-    async with open_store(configured_store(store, here), lambda: plugins_of(here)) as opened:
-        app = build_app(Library(opened, commands()), access)
+    plugins = plugins_of(here)
+    pages = [offer.thing for offer in plugins.named("ralph_pages").values()]
+    async with open_store(configured_store(store, here), plugins) as opened:
+        app = build_app(Library(opened, commands()), access, pages)
         config = uvicorn.Config(
             app,
             log_level="warning",

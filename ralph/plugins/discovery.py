@@ -203,6 +203,7 @@ PARTS = {
     "ralph_commands": PartKind("command", "ralph.plugins.providers:Command"),
     "ralph_task_sources": PartKind("task source", "ralph.plugins.providers:Provider"),
     "ralph_displays": PartKind("display", "ralph.plugins.providers:Provider"),
+    "ralph_pages": PartKind("page", "ralph.watch.web:Page"),
     "ralph_stores": PartKind("store", "ralph.plugins.providers:Provider"),
 }
 """The kinds of things by hook; `ralph_settings` returns a model instead."""

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from ralph.plugins.providers import Command, PromptPart, Provider
     from ralph.status import StatusField
     from ralph.verifiers import VerifierProvider
+    from ralph.watch.web import Page
 
 NAME = "ralph"
 """The group of entry points, and the project in pluggy's sense."""
@@ -342,6 +343,31 @@ def ralph_displays(settings: "BaseModel | None") -> "Iterable[Provider] | None":
         @hookimpl
         def ralph_displays():
             yield Provider("dots", "a dot an iteration", lambda context: Dots())
+        ```
+    """
+
+
+@hookspec
+def ralph_pages(settings: "BaseModel | None") -> "Iterable[Page] | None":
+    """Return pages of the dashboard, which `ralph serve` shows at /pages/NAME, behind its guard.
+
+    What is not `Markup` is escaped. The pages' policy runs no inline script, and applies no inline style.
+
+    Example:
+        ```python
+        from markupsafe import Markup
+        from ralph.plugins import hookimpl
+        from ralph.watch.web import Page
+
+
+        async def show(request):
+            runs = await request.store.runs(limit=5)
+            return Markup("<ul>{}</ul>").format(Markup("").join(Markup("<li>{}</li>").format(run.task) for run in runs))
+
+
+        @hookimpl
+        def ralph_pages():
+            yield Page("last-tasks", "Last tasks", show)
         ```
     """
 

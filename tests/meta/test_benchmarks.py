@@ -35,6 +35,9 @@ PROMISES: dict[str, tuple[tuple[str, ...], dict[str, Kept]]] = {
         {
             "unread_viewer_ratio": lambda found: found["unread_viewer_ratio"] < 1.01,
             "follow_lag_s": lambda found: found["follow_lag_s"] < 1,
+            "sse_lag_s": lambda found: found["sse_lag_s"] < 1,
+            "sse_memory_mb": lambda found: found["sse_memory_mb"] < 200,
+            "first_paint_s": lambda found: found["first_paint_s"] <= 1.5,
         },
     ),
     "telemetry": (

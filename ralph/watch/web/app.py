@@ -1,7 +1,9 @@
 """The application: the routes to the pages, and what is answered where one fails."""
 
 import logging
+from collections.abc import Sequence
 from pathlib import Path
+from urllib.parse import quote
 
 from pydantic import ValidationError
 from starlette.applications import Starlette
@@ -13,6 +15,7 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp
 
 from ralph.errors import RalphError, UsageError, plainly
+from ralph.watch.web import Page
 from ralph.watch.web.api import Api
 from ralph.watch.web.guard import Access, Guard
 from ralph.watch.web.library import Library, NoSuchThingError
@@ -23,12 +26,13 @@ _STATIC = Path(__file__).parent / "static"
 _logger = logging.getLogger("ralph.web")
 
 
-def build_app(library: Library, access: Access) -> ASGIApp:
-    """Return the application, behind its guard."""
-    pages = Pages(library)
+def build_app(library: Library, access: Access, extra: Sequence[Page] = ()) -> ASGIApp:
+    """Return the application, behind its guard; `extra` are the pages of plug-ins."""
+    pages = Pages(library, extra)
     app = Starlette(
         routes=[
             Route("/", pages.runs),
+            Route("/pages/{name}", pages.extra),
             Route("/totals", pages.totals),
             Route("/compare", pages.compare),
             Route("/runs/{run_id}", pages.run),
@@ -50,7 +54,8 @@ def build_app(library: Library, access: Access) -> ASGIApp:
             Exception: _faulty,
         },
     )
-    app.state.common = {"read_only": access.read_only, "links": ()}
+    links = [(f"/pages/{quote(each.name, safe='')}", each.title) for each in extra]
+    app.state.common = {"read_only": access.read_only, "links": links}
     return Guard(app, access)
 
 

@@ -2,7 +2,7 @@
 
 import json
 from collections import OrderedDict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, cast, get_args
 from urllib.parse import parse_qsl, quote, urlencode
 
@@ -12,9 +12,11 @@ from starlette.responses import RedirectResponse, Response, StreamingResponse
 
 from ralph.decision.outcomes import StopReason
 from ralph.errors import UsageError
+from ralph.plugins.discovery import failure
 from ralph.records.record import RunRecord
+from ralph.watch.web import Page, PageRequest
 from ralph.watch.web.feed import Feed
-from ralph.watch.web.library import Library
+from ralph.watch.web.library import Library, NoSuchThingError
 from ralph.watch.web.plots import Plot, Span, bars, breaker_band, plots_of
 from ralph.watch.web.render import number, page, refusal
 from ralph.watch.web.rows import LARGEST, RunQuery, RunRow
@@ -70,8 +72,9 @@ class Compared(NamedTuple):
 class Pages:
     """The handlers of the pages; the path names the run and the iteration."""
 
-    def __init__(self, library: Library) -> None:
+    def __init__(self, library: Library, extra: Sequence[Page] = ()) -> None:
         self._library = library
+        self._extra = {each.name: each for each in extra}
         self._feed = Feed(library)
         self._notices: OrderedDict[str, str] = OrderedDict()
 
@@ -180,6 +183,17 @@ class Pages:
             later=own[-1].seq if len(own) == _EVENTS else 0,
             last=await self._library.store.last_iteration(run.id),
         )
+
+    async def extra(self, request: Request) -> Response:
+        """Show a page of a plug-in; one that fails is said to."""
+        asked = self._extra.get(request.path_params["name"])
+        if asked is None:
+            raise NoSuchThingError("No plug-in has this page.", "`ralph plugins` lists what plug-ins add.")
+        try:
+            content = await asked.show(PageRequest(self._library.store, dict(request.query_params)))
+        except Exception as error:  # noqa: BLE001 - anything may come from foreign code
+            return refusal(request, 500, f"The page {asked.title!r} failed.", f"Fix the plug-in: {failure(error)}.")
+        return page(request, "extra.html", title=asked.title, content=content)
 
     async def diff(self, request: Request) -> Response:
         """Show what a run or an iteration has changed."""

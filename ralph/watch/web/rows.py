@@ -5,6 +5,7 @@ from typing import Literal
 
 from pydantic import BaseModel, Field
 
+from ralph.decision.backing import grade
 from ralph.decision.outcomes import StopReason
 
 LARGEST = 2**31 - 1
@@ -43,6 +44,12 @@ class RunRow(BaseModel, frozen=True):
     def word(self) -> str:
         """Its stop reason, or its state if it has none."""
         return self.stop_reason or self.state
+
+    @property
+    def graded(self) -> str:
+        """The support for its completion, in a word; empty if it is not completed."""
+        completed = self.stop_reason == "completed"
+        return grade(verified=self.verified, already_green=self.already_green) if completed else ""
 
 
 class RunQuery(BaseModel, frozen=True, extra="forbid"):

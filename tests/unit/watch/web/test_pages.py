@@ -7,13 +7,16 @@ from pathlib import Path
 
 import anyio
 import pytest
+from markupsafe import Markup
 
 from ralph import Runner
 from ralph.cli.serve import commands
+from ralph.plugins import Plugins, hookimpl
 from ralph.records.events import Event, MessageReceived
 from ralph.records.record import RunRecord
 from ralph.store.base import Store
 from ralph.testing import ScriptedExecutor, writes
+from ralph.watch.web import Page, PageRequest
 from ralph.watch.web.library import Library
 from ralph.watch.web.render import markdown
 from ralph.workspace import PlainWorkspace
@@ -237,3 +240,34 @@ async def test_the_first_event_of_an_iteration_is_found(store: Store, per: int) 
     library = Library(store, commands())
     run = await library.run("run-001")
     assert {number: await library.first_event(run, number) for number in starts} == starts
+
+
+async def test_a_plugin_adds_a_page(dashboard: Open, store: Store) -> None:
+    await store.create(ended(1, task=HOSTILE))
+
+    class Tasks:
+        @hookimpl
+        def ralph_pages(self):
+            yield Page("tasks", "Tasks & more", self.show)
+            yield Page("broken", "Broken", self.fail)
+
+        async def show(self, request: PageRequest) -> Markup:
+            [run] = await request.store.runs()
+            return Markup("<p class=task>{} {}</p>").format(run.task, request.query.get("q", ""))
+
+        async def fail(self, request: PageRequest) -> str:
+            raise KeyError("<b>no</b>")
+
+    plugins = Plugins.of([Tasks()])
+    plugins.require_sound()
+    assert plugins.problems == ()
+    client = dashboard(extra=plugins.things("ralph_pages"))
+    shown = await client.get("/pages/tasks?q=<i>")
+    assert "<p class=task>&lt;script&gt;" in shown.text
+    assert "&lt;i&gt;</p>" in shown.text
+    assert Seen(shown.text).odd == []
+    assert '<a href="/pages/tasks" aria-current="page">Tasks &amp; more</a>' in shown.text
+    broken = await client.get("/pages/broken")
+    assert (broken.status_code, "&lt;b&gt;no&lt;/b&gt;" in broken.text) == (500, True)
+    assert (await client.get("/pages/none")).status_code == 404
+    assert (await dashboard(token=None, extra=plugins.things("ralph_pages")).get("/pages/tasks")).status_code == 401
