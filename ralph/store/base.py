@@ -23,11 +23,6 @@ _LOOK = 0.2
 """Seconds between two looks for new events, in a store that cannot tell whether there are any."""
 
 
-def unfinished(run: RunRecord) -> bool:
-    """Return whether a run has not ended, as far as its record tells."""
-    return run.state != "finished"
-
-
 class Health(NamedTuple):
     """The result of checking a store.
 
@@ -149,7 +144,7 @@ class Store:
         raise NotImplementedError
 
     async def follow(
-        self, run_id: str, *, after: int = 0, going: Callable[[RunRecord], bool] = unfinished
+        self, run_id: str, *, after: int = 0, going: Callable[[RunRecord], bool] | None = None
     ) -> AsyncGenerator[Event]:
         """Yield the events of a run with a greater `seq`, in order, and each new one within a second; see `events`.
 
@@ -158,14 +153,15 @@ class Store:
         caller does nothing with an event, nothing is read.
 
         Args:
-            going: returns False for a run that need not be followed any longer; called at least once a second.
+            going: returns False for a run that need not be followed any longer, by default one that has finished;
+                called at least once a second.
         """
         seen = 0
         while True:
             run = await self.run(run_id)
             goes_on = run is not None and run.id == run_id
-            if run is not None and not going(run):  # one that is being resumed is finished, but leased
-                goes_on &= run.state == "finished" and await self.leased(run_id)
+            if run is not None and not (going(run) if going else run.state != "finished"):
+                goes_on &= run.state == "finished" and await self.leased(run_id)  # it ends, or is being resumed
             async for event in self.events(run_id, after=after):  # those before that state are stored by now
                 yield event
                 after = event.seq

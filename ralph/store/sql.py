@@ -24,7 +24,7 @@ from sqlalchemy import Connection
 from ralph.errors import StoreError, StoreUnusableError
 from ralph.records.events import Event
 from ralph.records.record import IterationRecord, RunRecord, Trace
-from ralph.store.base import LEASE, Health, Store, unfinished
+from ralph.store.base import LEASE, Health, Store
 from ralph.store.database import Database, SqliteMemory
 from ralph.store.tables import InDoubtError, Tables
 from ralph.types.requests import Request
@@ -130,7 +130,7 @@ class SqlStore(Store):
             after = page[-1][0]
 
     async def follow(
-        self, run_id: str, *, after: int = 0, going: Callable[[RunRecord], bool] = unfinished
+        self, run_id: str, *, after: int = 0, going: Callable[[RunRecord], bool] | None = None
     ) -> AsyncGenerator[Event]:
         self._followers += 1
         try:

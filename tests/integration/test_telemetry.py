@@ -21,7 +21,7 @@ from ralph.testing import ModelServer, Say, Shell
 from ralph.watch.telemetry import signals
 
 DONE = "All done.\n\n---RALPH_STATUS---\nSTATUS: COMPLETE\nEXIT_SIGNAL: true\n---END_RALPH_STATUS---\n"
-SECRET_WORDS = ("violet-task", "violet-prompt", "violet-command", "violet-answer", "violet-result")
+SECRET_WORDS = ("violet-task", "violet-command", "violet-answer", "violet-result")
 """Parts of the task, the command, its output and the answer, of which nothing may be sent."""
 
 
