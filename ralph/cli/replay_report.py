@@ -13,7 +13,7 @@ from ralph.pipeline.evaluate import Rules
 from ralph.pipeline.replay import Pass, Replay, Replayed, Step
 from ralph.records.record import RunRecord
 from ralph.system.text import one_line
-from ralph.watch.report_stats import bars
+from ralph.watch.report_stats import replay_picture
 from ralph.watch.terminal import STOP_SIGNS, evidence_text, print_rows, print_text, sign
 
 if TYPE_CHECKING:
@@ -130,27 +130,13 @@ def _print_replays(runs: Sequence[Sequence[Replayed]], overrides: str, *, pictur
 
 def print_picture(results: Sequence[Replayed]) -> None:
     """Print the replays of some runs as a picture and one sentence, both from their figures alone."""
+    names = ("passes", "saved", "cut", "cut_unknown", "cost", "saved_cost", "costless")
+    sums = {name: sum(getattr(result, name) for result in results) for name in names}
+    *lines, last = replay_picture(len(results), **sums)
     out = console()
-    passes, saved, cut = (sum(getattr(result, name) for result in results) for name in ("passes", "saved", "cut"))
-    whole, spared = sum(result.cost for result in results), sum(result.saved_cost for result in results)
-    rows = [("passes", passes, f"{passes:,}"), ("with Ralph", passes - saved, f"{passes - saved:,}")]
-    rows += [("cut with progress", cut, f"{cut:,}")] if cut else []
-    if whole:
-        rows = [("cost", whole, _dollars(whole)), ("with Ralph", whole - spared, _dollars(whole - spared))]
-    out.print()
-    for line in bars(rows):
+    for line in ("", *lines):
         print_text(out, line)
-    these = "This run" if len(results) == 1 else f"These {len(results):,} runs"
-    least = "at least " if any(result.costless for result in results) else ""
-    spent = f"{these} cost {least}{_dollars(whole)}" if whole else f"{these} took {_passes(passes)}"
-    if not saved:
-        print_text(out, f"{spent}; Ralph would have let every pass run.", style="bold")
-        return
-    saving = _dollars(spared) if spared else _passes(saved)
-    lost = f"cut {_passes(cut)} that made progress" if cut else "cut none that is known to have made progress"
-    unknown = sum(result.cut_unknown for result in results)
-    doubt = f" ({unknown:,} unknown)" if unknown else ""
-    print_text(out, f"{spent}; Ralph would have saved {saving} and {lost}{doubt}.", style="bold")
+    print_text(out, last, style="bold")
 
 
 def _print_run(out: "Console", result: Replayed, without: Replayed | None) -> None:

@@ -1,6 +1,7 @@
 """`ralph report` writes a run as one page or as Markdown; `ralph stats` shows many runs in figures."""
 
 import sys
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -9,20 +10,35 @@ import typer
 from ralph.cli.lookup import opened_run, opened_store, run_state
 from ralph.cli.options import AnyFolder, AsJson, RunId, StoreName
 from ralph.cli.output import print_json, print_paragraph
-from ralph.cli.runs import Folder, Search, Since, State, wanted_by, wanted_runs
 from ralph.errors import UsageError, WorkspaceError
 from ralph.system.text import one_line
 
 if TYPE_CHECKING:
     from ralph.records.record import IterationRecord, RunRecord
     from ralph.store import Store
+    from ralph.watch.report_stats import Wanted
     from ralph.watch.report_text import Chain, Report
 
 _MOST_ROWS = 200
-_MOST_RUNS = 1_000_000
+ALL = 1_000_000
+"""More runs than any store has."""
 _FORMATS = {"html": "html", "markdown": "markdown", "md": "markdown"}
 _SUFFIXES = {".md": "markdown", ".markdown": "markdown"}
 
+Folder = Annotated[
+    Path | None,
+    typer.Option("--directory", "-C", "--workspace", metavar="DIR", help="Only runs in this folder; all by default."),
+]
+State = Annotated[
+    str | None,
+    typer.Option("--state", "--stop-reason", metavar="NAME", help="Only runs in this state, or that stopped for it."),
+]
+Since = Annotated[
+    str | None, typer.Option("--since", metavar="AGE", help="Only runs started since: 12h, 7d or a date.")
+]
+Search = Annotated[
+    str | None, typer.Option("--search", metavar="TEXT", help="Only runs with these words in task or id.")
+]
 Format = Annotated[
     str | None, typer.Option("--format", metavar="NAME", help="html or markdown; by default by FILE's ending, or html.")
 ]
@@ -70,8 +86,6 @@ def _format(name: str | None, output: Path | None) -> str:
 
 async def _report(store: "Store", run: "RunRecord") -> "Report":
     """Collect what a report shows; of the iterations no more than some are kept whole."""
-    from datetime import UTC, datetime
-
     from ralph.watch.report_text import Point, Report
 
     points: list[Point] = []
@@ -126,7 +140,7 @@ async def stats(
     wanted = wanted_by(state, since, search)
     folder = workspace_folder(directory) if directory else None
     async with opened_store(store, folder) as opened:
-        found = await wanted_runs(opened, folder, _MOST_RUNS, wanted)
+        found = await wanted_runs(opened, folder, ALL, wanted)
     figures = stats_of(found)
     if as_json:
         print_json(figures)
@@ -134,3 +148,40 @@ async def stats(
         print_paragraph("\n".join(stats_lines(figures)))
     else:
         print_paragraph("No such run.")
+
+
+def wanted_by(state: str | None, since: str | None, search: str | None) -> "Wanted":
+    """Return the filter that options name. Raises `UsageError`."""
+    from ralph.watch.report_stats import STATES, Wanted
+
+    name = state and state.lower().replace("-", "_").replace(" ", "_")
+    if name and name not in STATES:
+        raise UsageError(f"--state {state!r} is no state of a run.", f"Write one of {', '.join(STATES)}.")
+    return Wanted(name, moment_of("--since", since) if since else None, tuple((search or "").lower().split()))
+
+
+async def wanted_runs(
+    store: "Store", folder: Path | None, limit: int, wanted: "Wanted"
+) -> "list[tuple[RunRecord, str]]":
+    """Return the newest wanted runs of a store, or of a folder, with their states."""
+    found = await store.runs(workspace=str(folder) if folder else None, limit=ALL if any(wanted) else limit)
+    listed = ((run, run_state(run)) for run in found)
+    return [each for each in listed if wanted.has(*each)][:limit]
+
+
+def moment_of(option: str, text: str) -> datetime:
+    """Return the moment that an age ago, or a date. Raises `UsageError`, also for a number without a unit.
+
+    The settings read a number as seconds; a user who means days must not lose newer runs.
+    """
+    from ralph.settings import parse_duration
+
+    try:
+        if text[4:5] == "-":
+            return datetime.fromisoformat(text).astimezone()
+        seconds = 86400 * float(text[:-1]) if text.endswith("d") else float(str(parse_duration(text)))
+        if seconds >= 0 and text[-1].isalpha():
+            return datetime.now(UTC) - timedelta(seconds=seconds)
+    except (ValueError, OverflowError):
+        pass
+    raise UsageError(f"{option} {text!r} is not an age.", "Write 90s, 15m, 12h or 30d, or a date such as 2026-11-22.")

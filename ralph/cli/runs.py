@@ -1,6 +1,6 @@
 """`ralph runs` lists runs; `ralph runs prune` removes them."""
 
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -9,6 +9,7 @@ import typer
 from ralph.cli.lookup import configured_store, is_alive, opened_store, require_meant, run_state, store_option
 from ralph.cli.options import AsJson, StoreName, Yes
 from ralph.cli.output import print_json, print_paragraph, print_table, when
+from ralph.cli.report import ALL, Folder, Search, Since, State, moment_of, wanted_by, wanted_runs
 from ralph.cli.worktree import report_remaining_worktree
 from ralph.errors import RunOwnedError, UsageError
 from ralph.system.text import duration, one_line
@@ -21,24 +22,8 @@ if TYPE_CHECKING:
     from ralph.store.run_list import ListedRun
     from ralph.watch.report_stats import Wanted
 
-_ALL = 1_000_000
-
 app = typer.Typer(add_completion=False, help="List runs: their tasks, how far they got, why they stopped.")
 
-Folder = Annotated[
-    Path | None,
-    typer.Option("--directory", "-C", "--workspace", metavar="DIR", help="Only runs in this folder; all by default."),
-]
-State = Annotated[
-    str | None,
-    typer.Option("--state", "--stop-reason", metavar="NAME", help="Only runs in this state, or that stopped for it."),
-]
-Since = Annotated[
-    str | None, typer.Option("--since", metavar="AGE", help="Only runs started since: 12h, 7d or a date.")
-]
-Search = Annotated[
-    str | None, typer.Option("--search", metavar="TEXT", help="Only runs with these words in task or id.")
-]
 Most = Annotated[int, typer.Option("--limit", "-n", metavar="N", min=1, help="How many, the newest first.")]
 Age = Annotated[
     str | None, typer.Option("--older-than", metavar="AGE", help="Those that ended longer ago, such as 12h or 30d.")
@@ -63,7 +48,7 @@ def runs(
     if context.invoked_subcommand is not None:
         return
     wanted = wanted_by(state, since, search)
-    if directory is None and not as_json and (quick := _quick_list(store, _ALL if any(wanted) else limit)):
+    if directory is None and not as_json and (quick := _quick_list(store, ALL if any(wanted) else limit)):
         listed = [(run, run.stop_reason or run.state if run.finished_at else "crashed") for run in quick]
         _print([each for each in listed if wanted.has(*each)][:limit], found=True)
         return
@@ -80,16 +65,6 @@ def runs(
         _print(found, found=bool(found or not odd))
     else:
         print_paragraph(f"No run yet{f' in {folder}' if folder else ''}. `ralph run{store_option(store)}` makes one.")
-
-
-def wanted_by(state: str | None, since: str | None, search: str | None) -> "Wanted":
-    """Return the filter that options name. Raises `UsageError`."""
-    from ralph.watch.report_stats import STATES, Wanted
-
-    name = state and state.lower().replace("-", "_").replace(" ", "_")
-    if name and name not in STATES:
-        raise UsageError(f"--state {state!r} is no state of a run.", f"Write one of {', '.join(STATES)}.")
-    return Wanted(name, _moment("--since", since) if since else None, tuple((search or "").lower().split()))
 
 
 def _quick_list(store: str | None, limit: int) -> "list[ListedRun] | None":
@@ -114,15 +89,6 @@ async def _runs(
             for run, state in found
         ]
         return listed, bool(opened.unreadable)
-
-
-async def wanted_runs(
-    store: "Store", folder: Path | None, limit: int, wanted: "Wanted"
-) -> "list[tuple[RunRecord, str]]":
-    """Return the newest wanted runs of a store, or of a folder, with their states."""
-    found = await store.runs(workspace=str(folder) if folder else None, limit=_ALL if any(wanted) else limit)
-    listed = ((run, run_state(run)) for run in found)
-    return [each for each in listed if wanted.has(*each)][:limit]
 
 
 def _as_json(run: "RunRecord") -> dict[str, Any]:
@@ -161,10 +127,10 @@ async def prune(
 
     if older_than is None and keep is None:
         raise UsageError("You did not say which runs to remove.", "Give --older-than AGE, --keep N, or both.")
-    before = None if older_than is None else _moment("--older-than", older_than)
+    before = None if older_than is None else moment_of("--older-than", older_than)
     folder = workspace_folder(directory) if directory else None
     async with opened_store(store, folder) as opened:
-        every = await opened.runs(limit=_ALL)
+        every = await opened.runs(limit=ALL)
         found = [run for run in every if folder is None or str(folder) in {run.workspace, run.origin}]
         live, chosen = await _choose(opened, found, before, keep or 0)
         if not dry_run:
@@ -191,24 +157,6 @@ async def _choose(
     live = {run.id for run in found if run.state != "finished" and (is_alive(run) or await store.leased(run.id))}
     rest = [run for run in found[keep:] if run.id not in live]
     return live, [run for run in rest if before is None or await _last_activity(store, run) < before]
-
-
-def _moment(option: str, text: str) -> datetime:
-    """Return the moment that an age ago, or a date. Raises `UsageError`, also for a number without a unit.
-
-    The settings read a number as seconds; a user who means days must not lose newer runs.
-    """
-    from ralph.settings import parse_duration
-
-    try:
-        if text[4:5] == "-":
-            return datetime.fromisoformat(text).astimezone()
-        seconds = 86400 * float(text[:-1]) if text.endswith("d") else float(str(parse_duration(text)))
-        if seconds >= 0 and text[-1].isalpha():
-            return datetime.now(UTC) - timedelta(seconds=seconds)
-    except (ValueError, OverflowError):
-        pass
-    raise UsageError(f"{option} {text!r} is not an age.", "Write 90s, 15m, 12h or 30d, or a date such as 2026-11-22.")
 
 
 async def _remove(store: "Store", run: "RunRecord") -> bool:

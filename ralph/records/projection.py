@@ -130,13 +130,6 @@ class LimitUse(NamedTuple):
     allowed: float
 
 
-def amount_text(name: str, amount: float) -> str:
-    """Return an amount of a limit in words, by the limit's name: a time, dollars or a number."""
-    if name == "max_duration":
-        return duration(amount)
-    return f"${amount:,.2f}" if name == "max_cost" else f"{amount:,.15g}"
-
-
 class RunView(BaseModel, frozen=True):
     """A run as a display shows it, after any number of its events.
 

@@ -3,7 +3,7 @@
 import json
 import re
 import shlex
-from typing import Any, NamedTuple, cast
+from typing import Any, cast
 
 from ralph.system.text import one_line, pattern, some_of
 from ralph.types.output import ToolCall
@@ -14,41 +14,29 @@ _PATTERN = ("pattern", "query", "regex", "search_term")
 _ADDRESS = ("url", "uri", "prompt")
 _ABOUT = ("description", "intent", "title", "question", "skill", "name", "prompt", "input", "text")
 
+_FORMS: tuple[tuple[str, tuple[str, ...], str], ...] = (
+    ("$ {}", _COMMAND, "bash shell sh powershell execute command_execution local_shell run_shell_command exec_command"),
+    ("edit {}", _PATH, "edit multiedit notebookedit str_replace insert replace apply_patch file_change patch"),
+    ("write {}", _PATH, "create write write_file create_file"),
+    ("read {}", _PATH, "view read read_file read_many_files notebookread"),
+    ("list {}", _PATH, "ls list list_dir list_directory"),
+    ("delete {}", _PATH, "delete delete_file"),
+    ("move {}", _PATH, "move rename"),
+    ("search '{}'", _PATTERN, "grep rg search search_file_content grep_search"),
+    ("find {}", _PATTERN, "glob find file_search"),
+    ("fetch {}", _ADDRESS, "fetch web_fetch webfetch"),
+    ("search the web for '{}'", _PATTERN, "web_search websearch google_web_search"),
+    ("ask a helper: {}", _ABOUT, "task agent collab_tool_call"),
+    ("intend: {}", _ABOUT, "report_intent"),
+    ("type into the shell: {}", ("input",), "write_bash write_powershell write_stdin"),
+    ("wait for the shell", (), "read_bash read_powershell bashoutput"),
+    ("end the shell", (), "stop_bash stop_powershell killshell"),
+    ("update the to-do list", (), "todowrite update_todo write_todos update_plan"),
+    ("think", (), "think"),
+)
+"""The words of a tool, the arguments that may stand in them, and the names of such tools, in small letters."""
 
-class _Form(NamedTuple):
-    """The words around an argument, the arguments that may stand there, and the words without any."""
-
-    before: str
-    keys: tuple[str, ...]
-    alone: str
-    after: str = ""
-
-
-_FORMS = {
-    _Form("$ ", _COMMAND, "run a command"): (
-        "bash shell sh powershell execute command_execution local_shell run_shell_command exec_command terminal"
-    ),
-    _Form("edit ", _PATH, "edit files"): (
-        "edit multiedit notebookedit str_replace insert replace apply_patch file_change patch"
-    ),
-    _Form("write ", _PATH, "write a file"): "create write write_file create_file",
-    _Form("read ", _PATH, "read a file"): "view read read_file read_many_files notebookread",
-    _Form("list ", _PATH, "list files"): "ls list list_dir list_directory",
-    _Form("delete ", _PATH, "delete files"): "delete delete_file",
-    _Form("move ", _PATH, "move files"): "move rename",
-    _Form("search '", _PATTERN, "search", "'"): "grep rg search search_file_content grep_search",
-    _Form("find ", _PATTERN, "find files"): "glob find file_search",
-    _Form("fetch ", _ADDRESS, "fetch a page"): "fetch web_fetch webfetch",
-    _Form("search the web for '", _PATTERN, "search the web", "'"): "web_search websearch google_web_search",
-    _Form("ask a helper: ", _ABOUT, "ask a helper"): "task agent collab_tool_call",
-    _Form("intend: ", _ABOUT, "note an intent"): "report_intent",
-    _Form("type into the shell: ", ("input",), "type into the shell"): "write_bash write_powershell write_stdin",
-    _Form("", (), "wait for the shell"): "read_bash read_powershell bashoutput",
-    _Form("", (), "end the shell"): "stop_bash stop_powershell killshell",
-    _Form("", (), "update the to-do list"): "todowrite update_todo write_todos update_plan",
-    _Form("", (), "think"): "think",
-}
-_BY_NAME = {name: form for form, names in _FORMS.items() for name in names.split()}
+_BY_NAME = {name: (words, keys) for words, keys, names in _FORMS for name in names.split()}
 _ANY = tuple(dict.fromkeys((*_COMMAND, *_PATH, *_PATTERN, *_ADDRESS, *_ABOUT)))
 _KEY = pattern(r'\s*[{,]\s*"([^"\\]{1,100})"\s*:\s*')
 _LINE_OF_SHELL = pattern(r"(?:/\S{1,100}/)?(?:ba|z|da)?sh\s+-l?c\s+(.*)", re.DOTALL)
@@ -66,19 +54,18 @@ def tool_text(call: ToolCall, workspace: str | None = None, most: int = 120) -> 
     given, name = _arguments(call.arguments), call.name.lower()
     if name.startswith("str_replace_"):  # one tool that views, creates and edits
         name = str(given.pop("command", "edit"))
-    words = one_line(call.name, 40).removeprefix("mcp__").replace("__", " ")
-    form = _BY_NAME.get(name) or _Form(f"{words} ", _ANY, words)
-    shell = form.keys is _COMMAND
-    value = next((said for key in form.keys if (said := _said(given.get(key), words=shell))), "")
-    if shell:
+    words, keys = _BY_NAME.get(name) or (one_line(call.name, 40).removeprefix("mcp__").replace("__", " ") + " {}", _ANY)
+    before, _, after = words.rpartition("{}") if keys else (words, "", "")
+    value = next((said for key in keys if (said := _said(given.get(key), words=keys is _COMMAND))), "")
+    if keys is _COMMAND:
         value = _command(value, workspace)
     value = one_line(_near(value, workspace), 2_000)
-    if form.keys is _PATH and len(value) > (room := max(most - len(form.before), 3)):  # the file's name is at its end
+    if keys is _PATH and len(value) > (room := max(most - len(before), 3)):  # the file's name is at its end
         value = f"{value[: room // 2 - 1]}…{value[-(room // 2) :]}"
-    if not value or value.lower().startswith(form.before):
-        return one_line(value or form.alone, most)
-    where = _near(_said(given.get("path")), workspace) if form.keys is _PATTERN else "."
-    return one_line(f"{form.before}{value}{form.after}{'' if where in {'', '.'} else f' in {where}'}", most)
+    if not value or value.lower().startswith(before):
+        return one_line(value or before.rstrip(" ':$") or "run a command", most)
+    where = _near(_said(given.get("path")), workspace) if keys is _PATTERN else "."
+    return one_line(f"{before}{value}{after}{'' if where in {'', '.'} else f' in {where}'}", most)
 
 
 def _arguments(text: str) -> dict[str, Any]:

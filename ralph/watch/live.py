@@ -25,7 +25,7 @@ from ralph.records.events import (
     VerificationFinished,
     VerificationStarted,
 )
-from ralph.records.projection import RunView, ToolUse, amount_text, changes_text, numbered, usage_text
+from ralph.records.projection import RunView, ToolUse, changes_text, numbered, usage_text
 from ralph.system.text import counted, duration, one_line, printable, some_of
 from ralph.watch.live_region import Region
 from ralph.watch.plain import PlainDisplay, scan_text
@@ -332,7 +332,7 @@ def _short(name: str, amount: float) -> str:
         return _clock(amount).removesuffix(" 0 min").removesuffix(" 0 s")
     if name == "max_tokens" and amount >= 10_000:
         return f"{amount / 1e6:.1f}M" if amount >= 1e6 else f"{amount / 1e3:.0f}k"
-    return amount_text(name, amount)
+    return f"${amount:,.2f}" if name == "max_cost" else f"{amount:,.15g}"
 
 
 def _clock(seconds: float) -> str:

@@ -27,7 +27,7 @@ STATES = (
     "crashed",
     "finished",
 )
-"""What `Wanted.state` may be: here in full, as the list of runs is shown without loading the stop reasons."""
+"""The possible values of `Wanted.state`: in full, as the list of runs loads no stop reasons."""
 
 _LEVELS = "▁▂▃▄▅▆▇█"
 
@@ -150,3 +150,34 @@ def stats_lines(stats: dict[str, Any]) -> list[str]:
         ("a task", f"{duration(took['median'])} in the median, {duration(took['longest'])} at most" if took else ""),
     ]
     return [*lines, "", *(f"{label:<12}{text}" for label, text in rows if text)]
+
+
+def replay_picture(
+    runs: int, *, passes: int, saved: int, cut: int, cut_unknown: int, cost: float, saved_cost: float, costless: int
+) -> list[str]:
+    """Return what Ralph would have done with recorded runs, as lines with bars, and a sentence as the last one.
+
+    Args:
+        saved, saved_cost: the passes after an end, and what they cost in US dollars, as far as known.
+        cut, cut_unknown: the saved passes that are known to have made progress, and those of which that is unknown.
+        costless: passes of unknown cost.
+    """
+    rows: list[tuple[str, float, str]] = [("passes", passes, f"{passes:,}")]
+    rows += [("with Ralph", passes - saved, f"{passes - saved:,}")]
+    rows += [("cut with progress", cut, f"{cut:,}")] if cut else []
+    if cost:
+        left = cost - saved_cost
+        rows = [("cost", cost, f"${cost:,.2f}"), ("with Ralph", left, f"${left:,.2f}")]
+    these = "This run" if runs == 1 else f"These {runs:,} runs"
+    least = "at least " if costless else ""
+    spent = f"{these} cost {least}${cost:,.2f}" if cost else f"{these} took {_passes(passes)}"
+    if not saved:
+        return [*bars(rows), f"{spent}; Ralph would have let every pass run."]
+    saving = f"${saved_cost:,.2f}" if saved_cost else _passes(saved)
+    lost = f"cut {_passes(cut)} that made progress" if cut else "cut none that is known to have made progress"
+    doubt = f" ({cut_unknown:,} unknown)" if cut_unknown else ""
+    return [*bars(rows), f"{spent}; Ralph would have saved {saving} and {lost}{doubt}."]
+
+
+def _passes(number: int) -> str:
+    return f"{number:,} pass{'' if number == 1 else 'es'}"

@@ -372,7 +372,11 @@ class TestSources:
             (
                 {"cost": 0.0, "costless": 10, "saved": 5, "cut": 1},
                 "These 2 runs took 20 passes; Ralph would have saved 10 passes and cut 2 passes that made progress.",
-                ["passes      ██████████████████████████████  20", "with Ralph  ███████████████░░░░░░░░░░░░░░░  10"],
+                [
+                    "passes             ██████████████████████████████  20",
+                    "with Ralph         ███████████████░░░░░░░░░░░░░░░  10",
+                    "cut with progress  ███░░░░░░░░░░░░░░░░░░░░░░░░░░░  2",
+                ],
             ),
         ],
     )
