@@ -1,6 +1,7 @@
 """`ralph watch`: the terminal app, which shows all runs of a store, and controls them."""
 
 import sys
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -49,6 +50,7 @@ def watch(
         state_of=run_state,
         difference=_difference,
         ask=_ask,
+        missing=partial(_is_missing, store),
         option=store_option(store),
         place=_place(store),
     )
@@ -69,15 +71,24 @@ def _place(store: str | None) -> str:
 
 
 def _quick(store: str | None, limit: int) -> "list[ListedRun] | None":
-    from ralph.store import file_of
     from ralph.store.run_list import listed_runs
 
-    url = configured_store(store, Path.cwd())
-    try:
-        path = file_of(url)
-    except UsageError:  # opening the store reports it
-        return None
+    path = _file(store)
     return listed_runs(path, limit, active=True) if path else None
+
+
+def _is_missing(store: str | None) -> bool:
+    path = _file(store)
+    return path is not None and not path.exists()
+
+
+def _file(store: str | None) -> Path | None:
+    """Return the file of the store; None for a server, and for what opening the store reports."""
+    from ralph.store import file_of
+
+    with suppress(UsageError):
+        return file_of(configured_store(store, Path.cwd()))
+    return None
 
 
 async def _difference(store: "Store", run: "RunRecord", iteration: int, most: int) -> str:

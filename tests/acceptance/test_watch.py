@@ -127,7 +127,7 @@ def test_a_run_is_paused_resumed_and_stopped_from_the_app(
     app.press("Enter")
     app.shows("● running", "Message", "Stop", "scripted")
     app.press("p")
-    app.shows("The run pauses")
+    app.shows("It pauses at")
     app.shows("‖ paused", "r resumes")
     app.press("[", "]", "[")
     app.shows("Reply", "Wrote part", "decision")

@@ -1,6 +1,8 @@
 """The app: its screens, its store, its keys and its theme."""
 
-from asyncio import Event, to_thread
+from asyncio import Event, sleep, to_thread
+from collections.abc import Generator
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -21,6 +23,8 @@ if TYPE_CHECKING:
     from ralph.store import Store
 
 THEME = "textual-dark"
+_LOOK = 0.5
+"""Seconds between two looks for a store that does not exist yet."""
 
 _KEYS = (
     ("Everywhere", (("?", "this help"), ("T", "choose a theme"), ("^p", "all commands"), ("q", "leave; runs go on"))),
@@ -86,6 +90,7 @@ class WatchApp(App[None]):
         self.problem: RalphError | None = None
         self._first, self._wanted = run, theme
         self._store: Store | None = None
+        self._reported = ""
         self._is_open, self._ends = Event(), Event()
 
     def get_default_screen(self) -> RunsScreen:
@@ -104,6 +109,8 @@ class WatchApp(App[None]):
     async def _hold_store(self) -> None:
         """Keep the store open until the app ends."""
         try:
+            while self.source.missing() and not self._first:  # noqa: ASYNC110 - another process makes it
+                await sleep(_LOOK)
             await to_thread(import_module, "ralph.store.sql")  # half a second, in which keys work
             async with self.source.opened() as self._store:
                 self._is_open.set()
@@ -126,6 +133,17 @@ class WatchApp(App[None]):
         from ralph.watch.tui.run import RunScreen
 
         self.push_screen(RunScreen(self, run_id))
+
+    @contextmanager
+    def reporting(self) -> Generator[None]:
+        """Show an error of the store once, instead of ending."""
+        try:
+            yield
+            self._reported = ""
+        except RalphError as error:
+            if str(error) != self._reported:
+                self._reported = str(error)
+                self.notify(self._reported, severity="error")
 
     def leave(self, error: RalphError, screen: Screen[None]) -> None:
         """Leave a screen that cannot be shown, for the list; the app itself if the user asked for nothing else."""

@@ -1,5 +1,6 @@
 """The screen of one run: its figures, its iterations, and five views of the iteration that is chosen."""
 
+from asyncio import sleep
 from contextlib import aclosing
 from typing import TYPE_CHECKING, ClassVar
 
@@ -46,6 +47,8 @@ _STATE_TONES = {"done": "good", "blocked": "bad", "error": "bad", "question": "w
 _MOST_DIFF = 200_000
 _REDRAW = 0.25
 _CLOCK = 1.0
+_AGAIN = 2.0
+"""Seconds after an error of the store, or the end of what is followed."""
 
 
 def _used(each: Facts) -> str:
@@ -154,14 +157,18 @@ class RunScreen(Screen[None]):
         self._reading = reading
         self.redraw()
         self._read_older(reading)
-        async with aclosing(reading.follow()) as news:
-            async for _ in news:
-                self._changed = True
+        while True:
+            with self.viewer.reporting():
+                async with aclosing(reading.follow()) as news:
+                    async for _ in news:
+                        self._changed = True
+            await sleep(_AGAIN)
 
     @work
     async def _read_older(self, reading: Reading) -> None:
-        async for _ in reading.older():
-            self._changed = True
+        with self.viewer.reporting():
+            async for _ in reading.older():
+                self._changed = True
 
     def redraw(self) -> None:
         """Show what has changed; the newest iteration stays chosen if it was."""
@@ -198,10 +205,14 @@ class RunScreen(Screen[None]):
             return
         room = self.query_one(ContentSwitcher).size
         width = max(20, room.width - 3)
+        with self.viewer.reporting():
+            await self._fill(reading, name, number, width, room.height)
+
+    async def _fill(self, reading: Reading, name: str, number: int, width: int, height: int) -> None:
         if name == "timeline":
             self.timeline.show(shown_events(await reading.events_of(number)))
         elif name == "plots":
-            self._update(name, plots_view(reading.oldest_first, width, room.height))
+            self._update(name, plots_view(reading.oldest_first, width, height))
         elif name == "breaker":
             self._update(name, breaker_view(reading.oldest_first, width))
         elif name == "diff":

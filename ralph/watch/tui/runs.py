@@ -1,6 +1,6 @@
 """The first screen: all runs of the store, with a filter by state and a search."""
 
-from asyncio import to_thread
+from asyncio import sleep, to_thread
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
@@ -26,6 +26,7 @@ _FIRST = 200
 """Runs that are read before the first picture, and again every few seconds."""
 _ALL = 1_000_000
 _EVERY = 2.0
+_LONG_AGO = datetime.min.replace(tzinfo=UTC)
 _MOST_UNFINISHED = 500
 
 _GROUPS = {"all": "All", "active": "Active", "completed": "Completed", "stopped": "Stopped", "crashed": "Crashed"}
@@ -132,7 +133,9 @@ class RunsScreen(Screen[None]):
         super().__init__()
         self.viewer = viewer
         self._runs: dict[str, Shown] = {}
-        self.list = Rows(_COLUMNS, lambda run: run.id, empty="Reading the store …", id="runs")
+        self._none_yet = f"No run yet. `ralph run{viewer.source.option}` makes one."
+        empty = self._none_yet if viewer.source.missing() else "Reading the store …"
+        self.list = Rows(_COLUMNS, lambda run: run.id, empty=empty, id="runs")
 
     def compose(self) -> ComposeResult:
         with Horizontal(id="bar"):
@@ -144,16 +147,10 @@ class RunsScreen(Screen[None]):
         yield Footer(show_command_palette=False)
 
     def on_mount(self) -> None:
-        self._quickly(_FIRST)
+        found = self.viewer.source.quick(_FIRST) or ()
+        self._add(Shown.of(run, run.stop_reason or run.state, run.iterations) for run in found)
         self.list.focus()
         self.call_after_refresh(self._read_all)
-
-    def _quickly(self, most: int) -> bool:
-        """Show the newest runs of a store in a file at once; return False if it cannot be read that way."""
-        found = self.viewer.source.quick(most)
-        if found:
-            self._add(Shown.of(run, run.stop_reason or run.state, run.iterations) for run in found)
-        return found is not None
 
     @work
     async def _read_all(self) -> None:
@@ -162,23 +159,23 @@ class RunsScreen(Screen[None]):
         if rest:
             self._add(Shown.of(run, run.stop_reason or run.state, run.iterations) for run in rest[_FIRST:])
         store = await self.viewer.opened_store()
-        if rest is None or not self._runs:
-            await self._refresh(store, _ALL)
-        await self._refresh(store, _FIRST)
-        await self._look_at_unfinished(store)
-        self.list.empty = f"No run yet. `ralph run{self.viewer.source.option}` makes one."
-        self._show()
-        self.set_interval(_EVERY, self._again)
-
-    @work(exclusive=True, group="refresh")
-    async def _again(self) -> None:
-        if self.is_current:
-            store = await self.viewer.opened_store()
-            await self._refresh(store, _FIRST)
-            await self._look_at_unfinished(store)
+        most = _FIRST if rest and self._runs else _ALL
+        while True:
+            with self.viewer.reporting():
+                if self.is_current:
+                    await self._refresh(store, most)
+                    await self._look_at_unfinished(store)
+                    most = _FIRST
+                    self.list.empty = self._none_yet
+            await sleep(_EVERY)
 
     async def _refresh(self, store: "Store", most: int) -> None:
-        await self._show_runs(store, await store.runs(limit=most))
+        """Show the newest runs as they are now; those among them that were removed disappear."""
+        found = await store.runs(limit=most)
+        oldest = found[-1].started_at if len(found) == most else _LONG_AGO
+        ids = {run.id for run in found}
+        self._runs = {key: run for key, run in self._runs.items() if key in ids or run.started_at < oldest}
+        await self._show_runs(store, found)
 
     async def _look_at_unfinished(self, store: "Store") -> None:
         """Read the older runs again that may still be running."""

@@ -30,6 +30,7 @@ class Source:
         state_of: returns "running", "paused", "crashed", or why a run stopped.
         difference: returns what an iteration changed, as a patch of at most that many characters.
         ask: sends a request; of "extend", the text is a flag and an amount.
+        missing: returns whether the store does not exist yet.
         option: the `--store` option of suggested commands.
         place: the store's name for the user.
     """
@@ -40,5 +41,6 @@ class Source:
     state_of: "Callable[[RunRecord], str]"
     difference: "Callable[[Store, RunRecord, int, int], Awaitable[str]]"
     ask: Asks
+    missing: Callable[[], bool] = bool
     option: str = ""
     place: str = ""

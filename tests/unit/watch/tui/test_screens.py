@@ -10,7 +10,7 @@ import pytest
 
 from ralph.cli.watch import _ask as ask
 from ralph.cli.watch import watch
-from ralph.errors import UsageError
+from ralph.errors import StoreError, UsageError
 from ralph.store import MemoryStore
 
 SNAPSHOTS = Path(__file__).with_name("snapshots")
@@ -151,3 +151,38 @@ async def test_the_controls_are_those_of_the_command_line(make: Make) -> None:
             await ask(store, run, "extend", wrong)
     with pytest.raises(UsageError, match="is empty"):
         await ask(store, run, "tell", " ")
+
+
+async def test_a_store_that_fails_for_a_while_is_reported_and_ends_nothing(
+    tui: Tui, make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ralph.watch.tui.run._AGAIN", 0.05)
+    monkeypatch.setattr("ralph.watch.tui.runs._EVERY", 0.05)
+    store = MemoryStore()
+    await make(store, "one", 2, running=True)
+    async with tui(store=store) as app:
+        await app.shows("Fix the median")
+        await make(store, "two", 1, task="A second one")
+        await app.shows("A second one")
+        runs, run, removed = store.runs, store.run, store.remove
+        store.runs = store.run = store.iteration = broken  # pyright: ignore[reportAttributeAccessIssue]
+        await app.shows("The server is [b]gone[/b].")
+        store.runs, store.run = runs, run
+        await removed("two")
+        await app.until(lambda: "A second one" not in app.text, "the removal")
+        await app.press("enter")
+        await app.shows("The server is [b]gone[/b].")
+        assert app.app.is_running
+
+
+async def broken(*_: object, **__: object) -> None:
+    raise StoreError("The server is [b]gone[/b].", "Start it.")
+
+
+async def test_a_store_that_does_not_exist_yet_is_waited_for(tui: Tui, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ralph.watch.tui.app._LOOK", 0.01)
+    is_missing = True
+    async with tui(missing=lambda: is_missing) as app:
+        assert "No run yet. `ralph run` makes one." in app.text
+        is_missing = False
+        await app.shows("Upgrade the database")
