@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 _PORT = 8720
 _BACKLOG = 256
 _MOST_DIFFERENCE = 200_000
+_EVERYWHERE = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}  # noqa: S104 - addresses that mean all, by one to open here
 _EXTENDED = ("iterations", "duration", "tokens", "requests", "cost")
 _LAST_ANSWERS = 1
 """Seconds that open pages have at the end."""
@@ -98,9 +99,12 @@ def _listen(host: str, port: int) -> socket.socket:
 
 
 def _announce(host: str, port: int, access: "Access") -> None:
-    named = f"[{host}]" if ":" in host else host
+    everywhere = host in _EVERYWHERE
+    named = _EVERYWHERE[host] if everywhere else f"[{host}]" if ":" in host else host
     sys.stdout.write(f"Dashboard: http://{named}:{port}/login?token={access.token}\n")
     sys.stdout.write("Open this address once; keep it to yourself. Ctrl-C ends the dashboard, not the runs.\n")
+    if everywhere:
+        sys.stdout.write(f"On other machines, put this machine's address in the place of {named}.\n")
     if not access.loopback:
         sys.stdout.write("Others on the network can reach this server, and the connection is not encrypted.\n")
     sys.stdout.flush()

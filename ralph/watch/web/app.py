@@ -8,7 +8,7 @@ from urllib.parse import quote
 from pydantic import ValidationError
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
@@ -48,6 +48,7 @@ def build_app(library: Library, access: Access, extra: Sequence[Page] = ()) -> A
             Mount("/static", StaticFiles(directory=_STATIC)),
         ],
         exception_handlers={
+            ClientDisconnect: _gone,
             HTTPException: _unrouted,
             RalphError: _failed,
             ValidationError: _invalid,
@@ -57,6 +58,10 @@ def build_app(library: Library, access: Access, extra: Sequence[Page] = ()) -> A
     links = [(f"/pages/{quote(each.name, safe='')}", each.title) for each in extra]
     app.state.common = {"read_only": access.read_only, "links": links}
     return Guard(app, access)
+
+
+def _gone(request: Request, error: Exception) -> Response:
+    return Response(status_code=400)  # nobody reads it
 
 
 def _unrouted(request: Request, error: Exception) -> Response:
