@@ -193,8 +193,11 @@ def _count(lines: int | None) -> str:
 
 
 def _escaped(text: str, most: int = 200) -> str:
-    """Return untrusted text as one line in which nothing is Markdown, HTML, a mention or a reference."""
-    return _REFERS.sub("\\g<0>\u2060", _MARKS.sub(r"\\\1", one_line(text, most)))
+    """Return untrusted text as one line in which nothing is Markdown, HTML, a mention or a reference.
+
+    The invisible character that parts a mention is spelt in ASCII: the filter of standard output would remove it.
+    """
+    return _REFERS.sub(r"\g<0>&#8288;", _MARKS.sub(r"\\\1", one_line(text, most)))
 
 
 def _code(text: str, most: int = 200) -> str:

@@ -155,6 +155,9 @@ READING = {
     "why": ("show", "-i", "2", "--why"),
     "logs": ("logs",),
     "diff": ("diff",),
+    "files of a diff": ("diff", "--stat"),
+    "report": ("report", "--format", "markdown"),
+    "stats": ("stats", "--search", "do"),
     "export": ("export",),
     "breaker": ("breaker",),
     "replay": ("replay", "--run", "last"),
@@ -174,7 +177,7 @@ READING = {
     "a bad value": ("runs", "--limit", TEXT),
     "rollback": ("rollback", "last", "--to", "0", "--force"),
 }
-SILENT = {"breaker", "config", "plugins", "replay", "rollback", "a bad value"}
+SILENT = {"breaker", "config", "plugins", "replay", "rollback", "stats", "files of a diff", "a bad value"}
 """Commands that need not show anything of the agent's."""
 
 

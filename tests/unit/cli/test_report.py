@@ -62,6 +62,16 @@ def test_a_run_without_checkpoints_or_iterations_has_a_report(
     assert "## ✗ Circuit open" in written
 
 
+def test_what_an_agent_wrote_mentions_no_one_also_in_a_pipe(
+    ralph: Callable[..., Any], kept_run: Callable[..., RunRecord]
+) -> None:
+    crash = Failed(failure="crashed", message="ask @octocat about #17 at https://evil.example")
+    kept_run(executor=ScriptedExecutor([crash] * 3, then="repeat_last"))
+    written = ralph("report", "--format", "markdown").out
+    assert "ask @&#8288;octocat about #&#8288;17 at https:&#8288;//evil.example" in written
+    assert "@octocat" not in written
+
+
 def test_the_files_of_a_difference(ralph: Callable[..., Any], done: RunRecord) -> None:
     assert ralph("diff", "--stat").out.splitlines() == ["file-1.txt      2  ++", "1 file, 2 lines added, 0 removed"]
     told = json.loads(ralph("diff", "--stat", "--json").out)
