@@ -16,6 +16,7 @@ set. `exporting` is for a program of its own; add `Telemetry()` to a `Runner` to
 import json
 import logging
 import os
+import re
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -105,7 +106,9 @@ def exporting(note: Callable[[str], None]) -> Generator[list[Hooks]]:
         ended.join(_FLUSH)
         logging.getLogger("ralph").removeHandler(bridge)
         if problems.first or ended.is_alive():
-            note(f"Telemetry could not be sent: {problems.first or 'the collector is too slow'}"[:400])
+            place = re.sub(r"//[^/]*@", "//", os.environ.get("OTEL_EXPORTER_OTLP_ENDPOINT", "the collector"))
+            why = problems.first[:200] or f"it takes more than {_FLUSH:g} seconds"
+            note(f"Telemetry could not be sent to {place}: start it, correct or unset the OTEL_… variables ({why}).")
 
 
 def _providers(wanted: frozenset[str]) -> list[Any]:

@@ -41,7 +41,7 @@ PROMISES: dict[str, tuple[tuple[str, ...], dict[str, Kept]]] = {
         },
     ),
     "telemetry": (
-        ("300",),
+        ("200",),
         {
             "iteration_ms": lambda found: found["iteration_ms"] <= 0.5 * max(1, found["slowness"]),
         },
