@@ -279,7 +279,8 @@ class Library:
         while len(self._series) > _SERIES_KEPT:
             self._series.popitem(last=False)
         if points and last - points[-1].number < PAGE:
-            points += [await self._sampled(run, number) for number in range(points[-1].number + 1, last + 1)]
+            fresh = [await self._sampled(run, number) for number in range(points[-1].number + 1, last + 1)]
+            points += [point for point in fresh if point.number > points[-1].number]  # another page may have been first
         elif not points or points[-1].number < last:
             points[:] = [_point(each) async for each in self.store.iterations(run.id)]
         return Series(points, 1)

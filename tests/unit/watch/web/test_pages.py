@@ -1,5 +1,6 @@
 """The pages on real runs of a scripted agent, and on hostile texts."""
 
+import asyncio
 import re
 from datetime import UTC, datetime, timedelta
 from html.parser import HTMLParser
@@ -14,6 +15,7 @@ from ralph.cli.serve import commands
 from ralph.plugins import Plugins, hookimpl
 from ralph.records.events import Event, MessageReceived
 from ralph.records.record import RunRecord
+from ralph.store import open_store
 from ralph.store.base import Store
 from ralph.testing import ScriptedExecutor, writes
 from ralph.watch.web import Page, PageRequest
@@ -271,3 +273,13 @@ async def test_a_plugin_adds_a_page(dashboard: Open, store: Store) -> None:
     assert (broken.status_code, "&lt;b&gt;no&lt;/b&gt;" in broken.text) == (500, True)
     assert (await client.get("/pages/none")).status_code == 404
     assert (await dashboard(token=None, extra=plugins.things("ralph_pages")).get("/pages/tasks")).status_code == 401
+
+
+async def test_plots_that_are_asked_for_at_once_count_no_iteration_twice(tmp_path: Path) -> None:
+    replies = [writes("a.txt", "a", "Wrote one."), writes("b.txt", "b", "Wrote two.")]
+    async with open_store(str(tmp_path / "runs.db")) as store:
+        run = await made(store, tmp_path / "work", *replies)
+        library = Library(store, commands())
+        library._series[run.id] = (await library.series(run)).points[:1]
+        series = await asyncio.gather(*(library.series(run) for _ in range(3)))
+    assert [[point.number for point in each.points] for each in series] == [[1, 2, 3]] * 3
