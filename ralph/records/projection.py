@@ -123,7 +123,7 @@ class ToolUse(BaseModel, frozen=True):
 
 
 class LimitUse(NamedTuple):
-    """What a run has used of one of its limits; seconds for "max_duration"."""
+    """The amount that a run has used of one of its limits; seconds for "max_duration"."""
 
     name: str
     used: float

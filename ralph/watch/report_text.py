@@ -25,7 +25,7 @@ _REFERS = re.compile(r"[@#]|:(?=//)")
 
 
 class Point(NamedTuple):
-    """What an iteration used, for plots; None for what was not measured."""
+    """The usage of an iteration, for plots; None for what was not measured."""
 
     number: int
     tokens: int | None
