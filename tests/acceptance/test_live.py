@@ -57,7 +57,6 @@ def terminal(tmp_path: Path) -> Iterator[Terminal]:
     window.tmux("kill-server")
 
 
-# covers: S16-2
 def test_a_window_that_changes_its_size_keeps_one_panel_and_all_blocks(terminal: Terminal) -> None:
     first = terminal.wait_for("iteration 1 of 3")
     terminal.wait_for("$ pytest -q tests/test_averages.py")
