@@ -21,7 +21,7 @@ LIMITS = {
     "entries": 24,
     "layers": 14,
     "arrows": 140,
-    "lines": 45_850,  # without the viewers; the goal is 36,000
+    "lines": 45_680,  # without the viewers; the goal is 36,000
     "viewer_lines": 6_000,
     "function_median": 6,
     "function_p90": 18,
@@ -33,8 +33,8 @@ LIMITS = {
 }
 _ODD = re.compile(r"(What|Whether|Where|How|Who)\b")
 _SMALL = 60
-_VIEWERS = ("watch/tui", "watch/web", "watch/report", "watch/telemetry", "cli/watch", "cli/serve", "cli/report")
-"""The optional applications that show runs, which are counted apart."""
+_VIEWERS = ("watch/live", "watch/tui", "watch/web", "watch/report", "watch/telemetry", "cli/watch", "cli/serve", "cli/report")
+"""What shows runs: the live display and the optional applications, which are counted apart."""
 
 Functions = ast.FunctionDef | ast.AsyncFunctionDef
 
