@@ -63,6 +63,7 @@ PACKAGES = (
     "ralph.verifiers",
     "ralph.tasks",
     "ralph.watch",
+    "ralph.watch.web",
     "ralph.plugins",
     "ralph.hooks",
     "ralph.testing",
