@@ -33,7 +33,16 @@ LIMITS = {
 }
 _ODD = re.compile(r"(What|Whether|Where|How|Who)\b")
 _SMALL = 60
-_VIEWERS = ("watch/live", "watch/tui", "watch/web", "watch/report", "watch/telemetry", "cli/watch", "cli/serve", "cli/report")
+_VIEWERS = (
+    "watch/live",
+    "watch/tui",
+    "watch/web",
+    "watch/report",
+    "watch/telemetry",
+    "cli/watch",
+    "cli/serve",
+    "cli/report",
+)
 """What shows runs: the live display and the optional applications, which are counted apart."""
 
 Functions = ast.FunctionDef | ast.AsyncFunctionDef
