@@ -42,7 +42,7 @@ from ralph.analysis.result import (
     Stuck,
     collect_evidence,
 )
-from ralph.analysis.state import classify_state, completion_signal, find_standstill, indicator_points
+from ralph.analysis.state import Chances, find_standstill, indicator_points, judge
 from ralph.analysis.stuck import find_repetition, find_stuck
 from ralph.analysis.summary import summarize_work
 from ralph.analysis.text import read
@@ -106,12 +106,12 @@ class ResponseAnalyzer:
             context: the circumstances of the reply.
         """
         reply, failed = self.detect(output, status, context)
-        done, work = completion_signal(reply.signals), completion_score(reply.signals)
+        summary = summarize_work(reply)
+        state, done = judge(reply, told=bool(summary or context.progressed))
+        work = completion_score(reply.signals)
         quality = output_quality(reply.reading.text)
         metrics = compute_metrics(reply, work, quality, reported=done.detected)
         errors = error_signatures(reply.reading, context.errors, output.failure)
-        summary = summarize_work(reply)
-        state = classify_state(reply, done, told=bool(summary or context.progressed))
         reported = reports_change(status)
         still = find_standstill(reply, state.state, reported=reported)
         parts = confidence_parts(reply, done, quality)
@@ -231,23 +231,17 @@ def analyze_text(
 
 def detect_completion(response: str, task: str | None = None) -> CompletionSignal:
     """Return Nity Loop's completion signal of a reply; only with the task can an echo of it be recognized."""
-    return completion_signal(_detected(response, task or "").signals)
+    return analyze_text(response, task=task or "").completion
 
 
 def extract_work_summary(response: str) -> str:
     """Return the work done, such as "Modified 3 files, 12 tests passing, 2 errors fixed"; empty if none is reported."""
-    return summarize_work(_detected(response))
+    return analyze_text(response).work_summary
 
 
 def calculate_confidence(response: str, context: AnalysisContext | None = None) -> float:
     """Return Nity Loop's confidence that the work is complete, a weighted sum of 0–100."""
-    reply = _detected(response, context.task if context else "")
-    parts = confidence_parts(reply, completion_signal(reply.signals), output_quality(reply.reading.text))
-    return overall_confidence(parts)
-
-
-def _detected(text: str, task: str = "") -> Reply:
-    return ResponseAnalyzer().detect(Output(text=text), parse_status(text), AnalysisContext(task=task))[0]
+    return analyze_text(response, task=context.task if context else "").confidence
 
 
 def _guarded(detector: Detector, reply: Reply) -> Iterator[str]:
@@ -258,6 +252,8 @@ def _guarded(detector: Detector, reply: Reply) -> Iterator[str]:
         yield storable(f"The detector {_name_of(detector)} failed: {in_words(error)}"[:_REASON_LENGTH])
         return
     reply.signals.add(kept)
+    if any(signal.state for signal in kept):
+        reply.kept.pop(Chances, None)  # what a further detector says of the state is no mere vote
     for what in odd:
         yield f"The detector {_name_of(detector)} gave a signal with {what}, which is left out."
 

@@ -37,7 +37,7 @@ CONFIDENCE_WEIGHTS = {"keywords": 0.35, "tests": 0.25, "quality": 0.20, "no_erro
 and freedom from errors."""
 
 State = Literal["done", "progress", "blocked", "question", "limited", "error", "unknown"]
-Standstill = Literal["", "done", "unchanged", "watching", "tests", "waiting", "no-op"]
+Standstill = Literal["", "done", "unchanged", "watching", "tests", "waiting", "no-op", "error"]
 Source = Literal["plan", "checklist", "percentage", "keyword", "default"]
 Level = Literal["below_minimum", "minimum", "good", "excellent"]
 
@@ -162,7 +162,8 @@ class Analysis(BaseModel, frozen=True):
         reports_change: whether the status block counts changed files or completed tasks; None if it does not count.
         standstill: this iteration moved nothing, in the reply's own words: everything was "done" before, all was left
             "unchanged", it is "watching" what still runs, it reports "tests" alone, it is "waiting" for the user's
-            word, or it calls itself a "no-op"; empty if it says none of that, or reports work.
+            word, it calls itself a "no-op", or it is an "error" and nothing else; empty if it says none of that, or
+            reports work.
         warnings: for the user, such as sources of completion that disagree.
         opinion: of a further analyzer.
         further: the results of further analyzers, by name.

@@ -14,23 +14,24 @@ The first that applies:
 | done | its words report the whole as done, unless EXIT_SIGNAL is false or boxes of the plan or its own are open |
 | error | it is an error and nothing else |
 | progress | it reports work: done, going on or to come; or it is long; or the workspace moved, or tools were used |
-| blocked, question | instead of the two before: its words sound so, and the workspace is not known to have moved |
 | unknown | none of these |
 
 A commit that waits for an approval therefore leaves finished work "done" and other work "progress", while the same
 words alone are "blocked"; a request for a missing permission is "blocked", not a mere question. Further detectors take
 part through the `state` of their signals.
 
-How a reply sounds is a sum of weights that were learned from cases (`Classifier`). Every word counts once, with a
-weight for its occurrence anywhere and another for one among the first words. tests/unit/analysis/fit_classifier.py
-learned the weights in `classifier.json` from the labelled replies of the project's own test cases. A sum of 0 says
-nothing; each step of 1 multiplies the odds by 2.7. Weights have two decimals and are summed as whole hundredths, so
-that the sum does not depend on the order of the words.
+Those are the rules. Where no structured fact decides (a failure, a service's refusal, the status block's word, a
+further detector's signal) and the rules found nothing that blocks the agent, they are one voice of two: their vote is
+added to the learned chance of the state that they say (`detectors.wording`), and the state with the most votes wins. It
+is done only from `SURE` of all votes on, and never with open boxes or for a report of tests alone. In a brief reply
+only the rules say done, and any other state that they do not say needs that share, too. Where the workspace moved, only
+they say blocked, question, limited or unknown. Words complete a run only if the result is done.
 
 A reply can also say that its iteration moved nothing (`find_standstill`). The first that applies:
 
 | standstill | the reply |
 |---|---|
+| error | is a failure, or an error message and nothing else |
 | done | reports the whole as done, and says that it was before, or that nothing was or is to be done |
 | unchanged | reports no work, and says that it changed nothing or found nothing to do |
 | watching | reports no work, and says that something still runs |
@@ -42,12 +43,7 @@ One of them alone is harmless; one after another they are a loop that stands sti
 outweighs them all.
 """
 
-import json
-from collections.abc import Mapping, Sequence
-from collections.abc import Set as AbstractSet
-from functools import cache
-from importlib.resources import files
-from operator import add
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from ralph.analysis.lexicon import Keyword, Role
@@ -68,9 +64,7 @@ def completion_signal(signals: Signals) -> CompletionSignal:
     """Return whether the signals say that the task is done.
 
     It takes one very high signal or two: distinct keywords, or one keyword with passing tests or the status block's
-    word (Nity Loop), with another passing check, or in the form of a final report. Wording that sounds finished is such
-    a signal. Any signal that contradicts is enough against them; wording that sounds unfinished is against a single
-    one.
+    word (Nity Loop), or with another passing check. Any signal that contradicts is enough against them.
     """
     counted: dict[str, float] = {}
     contradicted = False
@@ -83,16 +77,12 @@ def completion_signal(signals: Signals) -> CompletionSignal:
     test_only = signals.first("test_only") is not None
     if not counted:
         return CompletionSignal(test_only=test_only)
-    strong = len(counted) >= 2 or max(counted.values()) >= VERY_HIGH
-    wording = signals.first("wording")
-    backed = not (wording and wording.weight < 0)
-    sure = strong or (backed and signals.first("completion_report") is not None)
-    enough = sure or (backed and any(signal.weight > 0 for signal in signals.of(*_BESIDE)))
+    strong = len(counted) >= 2 or max(counted.values()) >= VERY_HIGH or signals.first("completion_report") is not None
     return CompletionSignal(
-        detected=enough and not contradicted,
-        keywords=tuple([name for name in counted if not (wording and name == wording.name)]),
+        detected=(strong or any(signal.weight > 0 for signal in signals.of(*_BESIDE))) and not contradicted,
+        keywords=tuple(counted),
         test_only=test_only,
-        confidence=100.0 if sure else 60.0 * len(counted),
+        confidence=100.0 if strong else 60.0 * len(counted),
     )
 
 
@@ -122,6 +112,8 @@ _NO_OP = frozenset({"no-op", "asks to be stopped"})
 
 def find_standstill(reply: Reply, state: State, *, reported: bool | None) -> Standstill:
     """Return the way in which a reply stands still; empty if it does not say so or its block `reported` changes."""
+    if state == "error" and (not isinstance(reply.output.outcome, Answered) or reply.signals.first("only_error")):
+        return "error"
     if reported or state in {"blocked", "question", "limited", "error"}:
         return ""
     if {idle.name for idle in reply.signals.of("idle")} >= _NO_OP:
@@ -198,8 +190,68 @@ class StateResult(NamedTuple):
     limit: str = ""
 
 
+class Chances(dict[State, float]):
+    """The learned chance of each state, 0–1.
+
+    Attributes:
+        words: the number of distinct words that they rest on.
+    """
+
+    words: int = 0
+
+
+RULES_VOTE = 0.3
+"""What the rules' state counts beside the learned chances, whose sum is 1."""
+
+BRIEF = 25
+"""Distinct words below which only the rules say done: the learned chances rest on too few."""
+_FALLING = 10  # distinct words at which the rules' vote is 1; it falls with their number, down to `RULES_VOTE`
+SURE = 0.55
+"""The share of all votes from which a reply counts as done, and a brief one as anything that the rules do not say."""
+
+
+def judge(reply: Reply, *, told: bool = False) -> tuple[StateResult, CompletionSignal]:
+    """Return the state of a reply, and whether its words say that the task is done.
+
+    Args:
+        reply: with all signals.
+        told: the reply sums up work, or the workspace is known to have moved.
+    """
+    done = completion_signal(reply.signals)
+    rules, chances = classify_state(reply, done, told=told), reply.kept.get(Chances)
+    decided = rules.state in {"limited", "blocked"} or reply.signals.first("status_blocked") is not None
+    if decided or chances is None or not isinstance(reply.output.outcome, Answered):
+        return rules, done
+    state = _elected(reply, rules.state, chances, test_only=done.test_only)
+    if done.detected != (state == "done"):
+        done = done.model_copy(update={"detected": state == "done"})
+    if state == rules.state:
+        return rules, done
+    return StateResult(state, _last_words(reply) if state in {"blocked", "question"} else ""), done
+
+
+def _elected(reply: Reply, rules: State, chances: Chances, *, test_only: bool) -> State:
+    """Return the state with the most votes, of those that can stand."""
+    brief = chances.words < BRIEF
+    if brief and rules == "done":
+        return rules
+    vote = RULES_VOTE if rules == "unknown" else max(RULES_VOTE, _FALLING / max(1, chances.words))
+    votes: dict[State, float] = {**chances, rules: chances[rules] + vote}
+    standing: set[State] = {"progress", rules}
+    standing |= {state for state in votes if not brief or votes[state] >= SURE * (1 + vote)}
+    if brief or test_only or _open_items(reply) or votes["done"] < SURE * (1 + vote):
+        standing.discard("done")
+    if reply.context.progressed:
+        standing -= _STOPPED - {rules}
+    return max((state for state in votes if state in standing), key=votes.__getitem__)
+
+
+_STOPPED = frozenset({"blocked", "question", "limited", "unknown"})
+"""States that the learned chances alone do not give to a reply whose iteration changed files."""
+
+
 def classify_state(reply: Reply, completion: CompletionSignal, *, told: bool = False) -> StateResult:
-    """Return the state of a reply.
+    """Return the state of a reply by the rules.
 
     Args:
         reply: with all signals.
@@ -225,22 +277,7 @@ def classify_state(reply: Reply, completion: CompletionSignal, *, told: bool = F
     if completion.detected and explicit is None and not _open_items(reply):
         return StateResult("done")
     worked = told or bool(reply.output.tool_calls) or explicit is False
-    return _by_tone(reply) or StateResult(_plain(reply, speaking, worked=worked))
-
-
-def _by_tone(reply: Reply) -> StateResult | None:
-    """Return blocked or question if the words sound so; None if they do not, or if there is more than that."""
-    tone = reply.signals.first("tone")
-    if tone is None or reply.context.progressed or not reply.reading.prose.strip():
-        return None
-    if tone.name == "blocked":
-        if reply.signals.first("next_piece") and reply.signals.of("completion_claim", "completion_keyword"):
-            return None  # one piece is done, and nothing bars the next
-        return StateResult("blocked", _last_words(reply))
-    work = reply.signals.first("work")
-    if work and max(map(reply.reading.prose.rfind, "?？")) < work.start:
-        return None  # it has answered its question itself, by the work that it reports next
-    return StateResult("question", _last_words(reply))
+    return StateResult(_plain(reply, speaking, worked=worked))
 
 
 def _last_words(reply: Reply) -> str:
@@ -329,170 +366,3 @@ def _plain(reply: Reply, speaking: Mapping[State, Signal], *, worked: bool) -> S
     told = "progress" in speaking or "done" in speaking or reply.signals.of("discounted_keyword", "reply_boxes")
     long = len(reply.reading.prose.strip()) >= (_ON_A_TASK if reply.context.task.strip() else _LONG)
     return "progress" if worked or told or long else "unknown"
-
-
-CLASSES = ("done", "blocked", "question")
-"""The states that it tells apart."""
-
-FIRST = 25
-"""The number of words that count as the first."""
-
-_HEAD, _TAIL = 4_000, 8_000
-"""Characters that are read at the beginning and at the end of a longer reply."""
-
-_SIGNS = "?!:"
-_MARKS = "…✅✓✔❌⚠"
-"""Marks that are words of their own; other punctuation is ignored."""
-
-_KEPT = f"{_SIGNS}'/"
-"""Characters that stay, besides letters."""
-
-_COMMON = 0xA000
-"""Replacements of characters before this one are cached; a text may have a million others."""
-
-_FEW = 16
-"""Up to so many distinct characters are replaced one by one; for more, the whole text is translated."""
-
-_REPORTED = 3
-"""The number of words that are reported."""
-
-_Row = tuple[float, ...]
-"""A weight for each of `CLASSES`."""
-_Hundredths = tuple[int, ...]
-"""The same in hundredths."""
-_NONE = (0,) * len(CLASSES)
-
-
-class Weights(NamedTuple):
-    """The learned weights for each of `CLASSES`, with two decimals: the base, for a known task, and for the words."""
-
-    base: _Row
-    task: _Row
-    anywhere: dict[str, _Row]
-    first: dict[str, _Row]
-
-
-def load_weights() -> Weights:
-    """Load the built-in weights."""
-    return Weights(**json.loads(files("ralph.analysis").joinpath("classifier.json").read_text("utf-8")))
-
-
-class Classification(NamedTuple):
-    """The sums of a reply and the words behind them.
-
-    Attributes:
-        odds: the sum of the weights in hundredths, for each of `CLASSES`.
-        words: all its words in order.
-        known: those with a weight, each once.
-        rows: the weights of these.
-    """
-
-    odds: _Hundredths
-    words: Sequence[str]
-    known: Sequence[str]
-    rows: Sequence[_Hundredths]
-
-    def strongest_words(self, state: str, *, against: bool = False) -> list[str]:
-        """Return the words that count most for a state, or against it; three at most."""
-        column, sign = CLASSES.index(state), 1 if against else -1
-        weights = [sign * row[column] for row in self.rows]
-        limit = sorted([*weights, *[0] * _REPORTED])[_REPORTED - 1]  # numbers are sorted sooner than pairs
-        weighed = zip(weights, self.known, strict=True)
-        told = sorted([(weight, word) for weight, word in weighed if weight <= limit and weight < 0])
-        return [word for _, word in told[:_REPORTED]]
-
-
-class Classifier:
-    """Sums learned weights over the words of a reply."""
-
-    def __init__(self, learned: Weights) -> None:
-        self._base, self._task = _hundredths(learned.base), _hundredths(learned.task)
-        self._others = {word: _hundredths(row) for word, row in learned.anywhere.items()}
-        self._first = dict(self._others)
-        for word, row in learned.first.items():
-            self._first[word] = tuple(map(add, self._others.get(word, _NONE), _hundredths(row)))
-
-    def classify(self, prose: str, *, task: bool) -> Classification:
-        """Return how a reply sounds.
-
-        Args:
-            prose: without code, in lower case.
-            task: whether the task is known.
-        """
-        found = tokenize(prose)
-        first = self._first.keys() & found[:FIRST]
-        others = self._others.keys() & found[FIRST:]
-        others -= first
-        rows = [*map(self._first.__getitem__, first), *map(self._others.__getitem__, others)]
-        given = (self._base, self._task) if task else (self._base,)
-        return Classification(tuple(map(sum, zip(*given, *rows, strict=True))), found, [*first, *others], rows)
-
-
-@cache
-def classifier() -> Classifier:
-    """Return the classifier with the built-in weights."""
-    return Classifier(load_weights())
-
-
-def _hundredths(row: _Row) -> _Hundredths:
-    return tuple([round(100 * weight) for weight in row])
-
-
-class _Beyond(dict[int, str]):
-    """Replacements for characters beyond ASCII: letters stay, Chinese ones and signs stand apart, a digit is a #."""
-
-    def __missing__(self, code: int) -> str:
-        character = chr(code)
-        kept = character if character.isascii() else self._kept(character)
-        if code < _COMMON:
-            self[code] = kept
-        return kept
-
-    def _kept(self, character: str) -> str:
-        if "\u4e00" <= character <= "\u9fff" or character in _MARKS:
-            return f" {character} "
-        if character.isdigit():
-            return "#"
-        return character if character.isalpha() else " "
-
-
-def _in_ascii(code: int) -> int:
-    """Return the replacement for a character of ASCII: letters and signs stay, a digit is a #."""
-    character = chr(code)
-    if character.isdigit():
-        return ord("#")
-    return code if character.isalpha() or character in _KEPT else ord(" ")
-
-
-_BEYOND = _Beyond()
-_ALL_ASCII = bytes(range(128))
-_ASCII = bytes(map(_in_ascii, _ALL_ASCII)) + bytes(range(128, 256))
-"""Replacements for the bytes of a text. Translating a thousand bytes takes a microsecond; translating characters takes
-fifty as soon as one of them is not ASCII."""
-
-
-def tokenize(prose: str) -> list[str]:
-    """Return the words of a reply in order. A number is as many # as it has digits.
-
-    Args:
-        prose: in lower case, without lone surrogates, as `read` gives it.
-    """
-    if len(prose) > _HEAD + _TAIL:
-        prose = f"{prose[:_HEAD]} {prose[-_TAIL:]}"
-    encoded = prose.encode()
-    text = encoded.translate(_ASCII).decode()
-    for sign in _SIGNS:
-        if sign in text:
-            text = text.replace(sign, f" {sign} ")
-    if not text.isascii():
-        text = _translated(text, set(encoded.translate(None, _ALL_ASCII).decode()))
-    return text.split()
-
-
-def _translated(text: str, beyond: AbstractSet[str]) -> str:
-    """Replace the characters of a text that are beyond ASCII."""
-    if len(beyond) > _FEW:
-        return text.translate(_BEYOND)
-    for character in beyond:
-        text = text.replace(character, _BEYOND[ord(character)])
-    return text

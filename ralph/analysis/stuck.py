@@ -219,7 +219,7 @@ def _standstill(one: Past) -> str:
     asks = one.state == "question" and not one.error_signatures and (one.denied or not one.worked)
     if (one.state == "blocked" or asks) and (one.moved is False or not one.busy):
         return "waiting"
-    return "error" if one.state == "error" else one.standstill
+    return one.standstill
 
 
 def _same_numbers(passes: Sequence[Past]) -> bool:

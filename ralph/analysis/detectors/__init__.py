@@ -5,7 +5,17 @@
 
 from collections.abc import Callable, Iterable
 
-from ralph.analysis.detectors import activity, blockers, claims, failures, implicit_claims, open_work, progress, tests
+from ralph.analysis.detectors import (
+    activity,
+    blockers,
+    claims,
+    failures,
+    implicit_claims,
+    open_work,
+    progress,
+    tests,
+    wording,
+)
 from ralph.analysis.result import Reply, Signal
 
 __all__ = ["DETECTORS", "OF_CLAIMS", "Detector"]
@@ -34,7 +44,7 @@ DETECTORS: tuple[Detector, ...] = (
     failures.detect_limits,
     activity.detect_questions,
     blockers.detect_blockers,
-    implicit_claims.detect_wording,
+    wording.detect_wording,
 )
 """The built-in detectors, in the order in which they run."""
 
@@ -46,7 +56,6 @@ OF_CLAIMS: frozenset[Detector] = frozenset((
     open_work.detect_open_work,
     progress.detect_shares,
     implicit_claims.detect_accounts,
-    implicit_claims.detect_wording,
 ))
 """The detectors of claims beyond the keywords, and of what speaks against them. They do not run if `EXIT_SIGNAL: false`
 vetoes every claim made by words."""

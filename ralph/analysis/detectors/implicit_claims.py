@@ -1,4 +1,4 @@
-"""Finished work that no word of completion claims: accounts of what changed, and the wording as a whole.
+"""Finished work that no word of completion claims: accounts of what changed, in brief replies.
 
 | account | such as | counts |
 |---|---|---|
@@ -13,7 +13,8 @@
 | in an answer to one task | a plain opening, nothing that is left, asked or doubted | high |
 
 Without a task an account does not count if anything in it suggests a share of the work: a loop, a phase, a plan, what
-is left. Accounts are sought only if the signals so far are not enough, and nothing contradicts.
+is left. Accounts are sought only in replies of up to 500 characters, if the signals so far are not enough, and nothing
+contradicts: of longer ones the learned chances (`wording`) say more.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -27,10 +28,9 @@ from ralph.analysis.detectors.objections import Objections, task_of
 from ralph.analysis.detectors.tests import is_check_verdict
 from ralph.analysis.lexicon import Role
 from ralph.analysis.result import AGAINST, HIGH, VERY_HIGH, Reply, Signal
-from ralph.analysis.state import classifier, completion_signal
+from ralph.analysis.state import completion_signal
 from ralph.analysis.text import Span
 from ralph.analysis.vocabulary import Hit
-from ralph.status import StatusReport
 from ralph.system.text import pattern
 
 _WORD = pattern(r"[^\W\d_]+")
@@ -174,7 +174,7 @@ def _is_short(said: str) -> bool:
     return said.isascii() and len(list(islice(_WORD.finditer(said), _PLAIN))) < _PLAIN
 
 
-_SHORT, _LONG = 20, 20_000  # characters of a reply that can be an account
+_SHORT, _LONG = 20, 500  # characters of a reply that can be an account; longer ones are judged by the fold
 # Fewest characters of a report on finished work, not on one step: with an opening that says so, and with any.
 _SOME, _FULL = 110, 200
 _BRIEF = 40  # fewest characters of an answer to a task
@@ -348,7 +348,7 @@ class _Account:
         return None
 
     def _as_answer(self) -> _Evidence | None:
-        """Return the plain opening of an answer to one task: a second signal besides the wording."""
+        """Return the plain opening of an answer to one task: a second signal besides another."""
         if self._doubted or self._length < _BRIEF or self._has_shares(_OF_ONE) or not self._ends_cleanly():
             return None
         opening = self._opening.report or self._opening.plain_statement()
@@ -386,35 +386,3 @@ class _Account:
         if hit.name in _STANDING and not (hit.name == "still" and _AS_BEFORE.match(self._prose, hit.end)):
             return False
         return not self._scope.within("beyond", self._objections.sentence(hit))
-
-
-# Hundredths of log odds that the work is finished; between likely and unlikely the wording says nothing.
-_SURE, _LIKELY, _UNLIKELY, _NEVER = 100, 20, -70, -180
-_DOUBT = -40  # speaks against a single claim, but does not contradict
-_STOPPED = 50  # hundredths of log odds from which a reply sounds blocked, or like a question
-_TONES = {"blocked": "blocked", "question": "like a question"}
-_FEW = 20  # fewest different words
-
-
-def detect_wording(reply: Reply) -> Iterable[Signal]:
-    """Report whether the words of a reply sound finished, unfinished, blocked or like a question.
-
-    The signals have no position. They are left out if the status block decides, or an announcement: a reply that ends
-    with one is neither finished nor blocked, and asks nothing.
-    """
-    decided = isinstance(reply.status, StatusReport) and reply.status.exit_signal is not None
-    if decided or reply.signals.first("announcement"):
-        return
-    sound = classifier().classify(reply.reading.prose, task=task_of(reply.context.task).given)
-    if len(sound.known) < _FEW and len(set(sound.words)) < _FEW:
-        return
-    done, blocked, question = sound.odds
-    if done <= _UNLIKELY:
-        why = f"Sounds unfinished: {', '.join(sound.strongest_words('done', against=True))}."
-        yield Signal("wording", "sounds unfinished", weight=AGAINST if done <= _NEVER else _DOUBT, why=why)
-    elif done >= _LIKELY:
-        why = f"Sounds finished: {', '.join(sound.strongest_words('done'))}."
-        yield Signal("wording", "sounds finished", weight=VERY_HIGH if done >= _SURE else HIGH, why=why, state="done")
-    if (stopped := max(blocked, question)) >= _STOPPED and stopped > done:
-        state = "blocked" if blocked > question else "question"
-        yield Signal("tone", state, why=f"Sounds {_TONES[state]}: {', '.join(sound.strongest_words(state))}.")

@@ -6,11 +6,11 @@ for the long messages that agents end a pass with, `cases/varied.jsonl` for mess
 loop ends with, most of it relative to a task, and `cases/loops.jsonl` windows of replies with the errors of their
 tools, stuck or not. All were written for this project. A single case may be judged wrong; the
 shares below may not fall. To keep them honest, look at a misjudged case to find the rule that it shows to be missing,
-and write new cases for that rule; never make a word list longer for one case. The weights of `ralph.analysis.state`
-are learned from the five of replies. Two files nobody who works on the rules has read, and their misjudged cases are
-better left unread: `cases/held.jsonl` was written beside the varied ones, by the same hand, to see whether rules that
-were found with these hold for others, and was measured after most changes since; `cases/unseen.jsonl` was written as
-the last of all, by a hand that had seen neither rules nor cases, and measured when the rules stood.
+and write new cases for that rule; never make a word list longer for one case. The weights of `fold.json` are learned
+from the five of replies and from `cases/hands`. Two files nobody who works on the rules has read, and their misjudged
+cases are better left unread: `cases/held.jsonl` was written beside the varied ones, by the same hand, to see whether
+rules that were found with these hold for others, and was measured after most changes since; `cases/unseen.jsonl` was
+written as the last of all, by a hand that had seen neither rules nor cases, and measured when the rules stood.
 
 `python tests/unit/analysis/test_cases.py` prints the figures, with `--wrong` also every case that is judged wrong, and
 with `--wrong finals` (or `replies`, `varied`, `turns`, `sessions`, `loops`) those of one file.

@@ -82,7 +82,7 @@ def test_words_that_the_analysis_takes_for_progress_because_of_the_plan_are_told
     )
     assert analysis.state == "progress"
     reason = judged(Case(output=Output(text="…"), analysis=analysis, plan=plan(1))).reason
-    assert reason == f"the words say that the task is done (strength 100 of 100), but {TWO_OPEN}"
+    assert reason == f"the words say done, but: {TWO_OPEN}"
 
 
 def test_a_strategy_that_does_not_ask_for_the_plan_completes_and_tells_what_is_open() -> None:
