@@ -417,11 +417,11 @@ _WRITTEN = "|".join(sorted((word for word in _VALUES if not word.isascii() or le
 _NUMBER_READ = rf"(?:\d{{1,3}}(?:[.,]\d{{3}})+|\d{{1,7}}|{_WRITTEN})"
 _OF = r"(?:out of|of|von|aus|der|de)"
 # From the sign or word between a count and its whole on, as patterns that begin with one character are found sooner.
-_WHOLE = pattern(
-    rf"(?:\s?/\s?|\s{_OF}\s(?:the |all |its |their |our |den |las |los |un total de |insgesamt ){{0,2}})"
-    rf"({_NUMBER_READ})(?![a-zäöüñ]|\d|[.,]\d|\s?[/%]|\s(?:19|20)\d\d)"
-)
-_COUNT = pattern(rf"(?<![a-z0-9.,/$€£#-])(?<!\d:)(?<![äöüáéíóúñ]){_NUMBER_READ}\Z")
+_WHOLES = [
+    pattern(rf"{sign}({_NUMBER_READ})(?![a-zäöüñ]|\d|[.,]\d|\s?[/%]|\s(?:19|20)\d\d)")
+    for sign in (r"/\s?", rf"\s{_OF}\s(?:the |all |its |their |our |den |las |los |un total de |insgesamt ){{0,2}}")
+]
+_COUNT = pattern(rf"(?<![a-z0-9.,/$€£#-])(?<!\d:)(?<![äöüáéíóúñ]){_NUMBER_READ}\s?\Z")
 _MOST_WRITTEN = 24  # characters before that sign in which the count stands
 _PERCENTAGE = pattern(
     r"[0-9](?<![a-z0-9.,$€£/-].)[0-9]{0,2}(?:[.,][0-9]{1,3})?\s?(?:[%％]|percent\b|per cent\b|prozent\b|por ciento\b)"
@@ -447,11 +447,11 @@ def read_quantities(text: str) -> Iterator[Quantity]:
 
     Dates, versions, times and paths are none. A part that is more than its whole is none either, as in "24/7".
     """
-    for match in _WHOLE.finditer(text):
+    for match in chain.from_iterable(whole.finditer(text) for whole in _WHOLES):
         before = _COUNT.search(text, max(0, match.start() - _MOST_WRITTEN), match.start())
         if before is None:
             continue
-        part, whole = number_of(before[0]), number_of(match[1])
+        part, whole = number_of(before[0].rstrip()), number_of(match[1])
         if part <= whole and not (whole in _YEARS and part <= 31):
             yield Quantity(before.start(), match.end(), part, whole)
     for match in _OF_THEM.finditer(text) if " of them " in text else ():

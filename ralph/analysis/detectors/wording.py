@@ -20,6 +20,7 @@ from collections.abc import Set as AbstractSet
 from functools import cache, lru_cache
 from importlib.resources import files
 from math import exp, sqrt
+from operator import sub
 from typing import NamedTuple, get_args
 
 from ralph.analysis.detectors.objections import Objections, task_of
@@ -110,38 +111,46 @@ class Fold:
     def judge(self, reply: Reply) -> Verdict:
         """Return the verdict on a reply with the signals of the other detectors."""
         table = self._learned.facts
-        facts = sorted(table.keys() & facts_of(reply))
-        rows = [table[fact] for fact in facts]
-        words: list[tuple[str, str]] = []
-        spoken: list[Row] = []
+        facts = list(table.keys() & facts_of(reply))
+        words: list[str] = []
+        ends: dict[str, int] = {}
+        rows: list[Row] = []
         distinct = 0
         for place, found in places_of(words_of(reply)):
             distinct = distinct or len(found)
             weights = self._learned.words[place]
-            known = sorted(weights.keys() & found)
-            words += [(place, word) for word in known]
-            spoken += [weights[word] for word in known]
-        scale = WORDS_SCALE[0] / sqrt(max(WORDS_SCALE[1], len(spoken)))
-        parts = _sum([self._learned.base, *rows], 1.0), _sum(spoken, scale), self._of_task(reply.context.task)
+            known = weights.keys() & found
+            words += known
+            rows += map(weights.__getitem__, known)
+            ends[place] = len(words)
+        scale = WORDS_SCALE[0] / sqrt(max(WORDS_SCALE[1], len(words)))
+        of_facts, of_words = _columns([*map(table.__getitem__, facts), self._learned.base]), _columns(rows)
+        parts = map(sum, of_facts), (scale * sum(column) for column in of_words), self._of_task(reply.context.task)
         sums = list(map(sum, zip(*parts, strict=True)))
         second, first = sorted(range(len(STATES)), key=sums.__getitem__)[-2:]
-        weighed = [row[first] - row[second] for row in rows]
-        weighed += [scale * (row[first] - row[second]) for row in spoken]
-        named = [*[("", fact) for fact in facts], *words]
-        told = [weighed.index(limit) for limit in sorted({*weighed})[-_TOLD:] if limit >= _TOLD_FROM]
+        told = [(gain, "", facts[at]) for gain, at in _gains(of_facts, first, second, 1.0) if at < len(facts)]
+        for gain, at in _gains(of_words, first, second, scale):
+            told.append((gain, next(place for place, end in ends.items() if at < end), words[at]))
         chances = _chances(sums)
         chances.words = distinct
-        return Verdict(chances, [named[at] for at in reversed(told)])
+        return Verdict(chances, [(place, name) for _, place, name in sorted(told)[: -_TOLD - 1 : -1]])
 
     def _sum_of_task(self, task: str) -> Sequence[float]:
         rows = [row for word in sorted(task_words(task)) if (row := self._learned.task.get(word))]
-        return _sum(rows, TASK_SCALE[0] / sqrt(max(TASK_SCALE[1], len(rows))))
+        scale = TASK_SCALE[0] / sqrt(max(TASK_SCALE[1], len(rows)))
+        return [scale * sum(column) for column in _columns(rows)]
 
 
-def _sum(rows: Sequence[Row], scale: float) -> Sequence[float]:
-    if not rows:
-        return (0.0,) * len(STATES)
-    return [scale * column for column in map(sum, zip(*rows, strict=True))]
+def _columns(rows: Sequence[Row]) -> Sequence[Sequence[int]]:
+    """Return the weights for each state."""
+    return list(zip(*rows, strict=True)) or [()] * len(STATES)
+
+
+def _gains(columns: Sequence[Sequence[int]], first: int, second: int, scale: float) -> list[tuple[float, int]]:
+    """Return the features that speak most for the first state and against the second: hundredths and number."""
+    gains = list(map(sub, columns[first], columns[second]))
+    least = max([_TOLD_FROM / scale, *sorted(gains)[-_TOLD:][:1]])
+    return [(scale * gain, at) for at, gain in enumerate(gains) if gain >= least]
 
 
 def _chances(sums: Sequence[float]) -> Chances:
