@@ -54,6 +54,7 @@ async def serve(
 
         from ralph.plugins.registry import open_store
         from ralph.watch.web.app import build_app
+        from ralph.watch.web.connections import Connection
         from ralph.watch.web.guard import Access, is_loopback
         from ralph.watch.web.library import Library
     except ImportError as error:
@@ -63,9 +64,9 @@ async def serve(
             "`pip install 'jinja2>=3.1.5,<4' 'starlette>=1,<2' 'uvicorn>=0.40,<1'` where Ralph is installed.",
         ) from error
     listening = _listen(host, port)
-    actual = listening.getsockname()[1]
-    names = tuple(name.lower().rstrip(".") for name in allow_host or ())
-    access = Access(names=names, loopback=is_loopback(host), port=actual, read_only=read_only)
+    address, actual = listening.getsockname()[:2]
+    names = tuple(name.lower().rstrip(".") for name in (host, *(allow_host or ())))
+    access = Access(names=names, loopback=is_loopback(address), port=actual, read_only=read_only)
     here = Path.cwd()
     plugins = plugins_of(here)
     pages = [offer.thing for offer in plugins.named("ralph_pages").values()]
@@ -73,6 +74,7 @@ async def serve(
         app = build_app(Library(opened, commands()), access, pages)
         config = uvicorn.Config(
             app,
+            http=Connection,
             log_level="warning",
             access_log=False,
             lifespan="off",
@@ -82,7 +84,7 @@ async def serve(
             h11_max_incomplete_event_size=32_768,
             timeout_graceful_shutdown=_LAST_ANSWERS,
         )
-        _announce(host, actual, access)
+        _announce(address if address in _EVERYWHERE else names[0], actual, access)
         await uvicorn.Server(config).serve(sockets=[listening])
 
 

@@ -4,7 +4,9 @@ import socket
 import subprocess
 import sys
 from collections.abc import Generator
+from contextlib import ExitStack, suppress
 from pathlib import Path
+from time import monotonic
 from urllib.parse import parse_qs, urlsplit
 
 import anyio
@@ -12,6 +14,7 @@ import pytest
 
 from ralph.store import open_store
 from ralph.testing.store_conformance import sample_run
+from ralph.watch.web.connections import HEAD_SECONDS
 
 pytestmark = pytest.mark.attack
 
@@ -118,3 +121,22 @@ def test_a_form_of_another_page_changes_nothing_with_the_cookie(address: tuple[i
     head = f"POST /runs/run-1/tell HTTP/1.1\r\nHost: {own}\r\nCookie: {cookie}\r\nOrigin: http://{own}\r\n"
     assert status(sent(port, head + FORM)) == 303  # so the test would notice a request that gets through
     assert anyio.run(asked) == ["Stop"]
+
+
+def test_connections_that_send_no_request_keep_nobody_out(address: tuple[int, str]) -> None:
+    port, token = address
+    own = f"127.0.0.1:{port}"
+    heads = ("", f"GET / HTTP/1.1\r\nHost: {own}\r\n", f"GET / HTTP/1.1\r\nHost: {own}\r\n\r\nGET / HTTP/1.1\r\n")
+    with ExitStack() as stack:
+        waiting = [stack.enter_context(socket.create_connection(("127.0.0.1", port))) for _ in range(800)]
+        for number, each in enumerate(waiting):
+            with suppress(OSError):  # it had to make room
+                each.sendall(heads[number % 3].encode())
+        head = f"GET / HTTP/1.1\r\nHost: {own}\r\nAuthorization: Bearer {token}\r\n\r\n"
+        assert status(sent(port, head)) == 200
+        until = monotonic() + HEAD_SECONDS + 5
+        for each in waiting:
+            each.settimeout(max(0.01, until - monotonic()))
+            with suppress(ConnectionError):
+                while each.recv(65_536):
+                    pass

@@ -44,6 +44,7 @@ _HEADERS = {
 }
 _SAFE = {"GET", "HEAD"}
 _OPEN = "/static/"
+_MOST_PATH = 4_096
 _LOCAL = frozenset({"localhost"})
 
 
@@ -175,11 +176,12 @@ class Guard:
 
     def _sign_in(self, request: Request) -> Response:
         """Exchange the token in the address for the cookie, in an address without it."""
-        if not self._access.is_token(request.query_params.get("token", "")):
+        given = request.query_params.get("token", "").rpartition("token=")[2].strip()  # also a whole address
+        if not self._access.is_token(given):
             if not self._sign_ins.take():
                 return refusal(request, 429, "Too many attempts.", "Wait a few seconds.")
             return self._unknown(request)
-        answer = RedirectResponse("/", status_code=303)
+        answer = RedirectResponse(local_path(request.query_params.get("next", "")), status_code=303)
         answer.set_cookie(self._access.cookie, self._access.session, httponly=True, samesite="strict", path="/")
         return answer
 
@@ -195,8 +197,20 @@ class Guard:
         return None
 
     def _unknown(self, request: Request) -> Response:
+        if request.scope["path"] == "/login":
+            asked = request.query_params.get("next", "")
+        else:
+            path, query = request.scope.get("raw_path", b"/"), request.scope["query_string"]
+            asked = (path + b"?" + query if query else path).decode("latin-1") if request.method in _SAFE else "/"
         text = "Open the address that `ralph serve` printed: it has the token. If you have, open this page once more."
-        return refusal(request, 401, "You are not signed in.", text)
+        return refusal(request, 401, "You are not signed in.", text, sign_in=local_path(asked))
+
+
+def local_path(target: str) -> str:
+    """Return a path of this server, with its query, as it was asked for; "/" for what could lead elsewhere."""
+    path = target.partition("?")[0]
+    is_plain = target.isascii() and target.isprintable() and "\\" not in target and len(target) <= _MOST_PATH
+    return target if path.startswith("/") and "//" not in path and path != "/login" and is_plain else "/"
 
 
 def _is_same(origin: str, host: str) -> bool:

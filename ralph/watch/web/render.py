@@ -193,8 +193,8 @@ def page(request: "Request", template: str, status: int = 200, **values: Any) ->
     )
 
 
-def refusal(request: "Request", status: int, problem: str, remedy: str = "") -> Response:
-    """Return a refusal with the remedy: JSON for programs, a page for people."""
+def refusal(request: "Request", status: int, problem: str, remedy: str = "", sign_in: str = "") -> Response:
+    """Return a refusal with the remedy: JSON for programs, a page for people; `sign_in` is where that leads to."""
     if request.url.path.startswith("/api/"):
         return JSONResponse({"error": problem, "remedy": remedy}, status)
-    return page(request, "message.html", status, problem=problem, remedy=remedy)
+    return page(request, "message.html", status, problem=problem, remedy=remedy, sign_in=sign_in)

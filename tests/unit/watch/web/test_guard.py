@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+from markupsafe import escape
 
 from ralph.store.base import Store
 from ralph.watch.web.guard import Access, Allowance
@@ -21,6 +22,38 @@ async def test_the_token_becomes_a_cookie_and_leaves_the_address(dashboard: Open
     assert "SameSite=strict" in cookie
     assert TOKEN not in cookie
     assert (await client.get("/")).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("asked", "led_to"),
+    [
+        ("/runs/run-001?a=1&b=%2F", "/runs/run-001?a=1&b=%2F"),
+        ("/runs/a%2Fb", "/runs/a%2Fb"),
+        ("/?q=http://a.example", "/?q=http://a.example"),
+        ("//night.example/", "/"),
+        ("/\\night.example", "/"),
+        ("/\t/night.example", "/"),
+        ("http://night.example/", "/"),
+        ("night.example", "/"),
+        ("/x//night.example", "/"),
+        ("/login?token=x", "/"),
+        ("/" + "a" * 5_000, "/"),
+        ("", "/"),
+    ],
+)
+async def test_a_sign_in_leads_to_the_page_that_was_asked_for(dashboard: Open, asked: str, led_to: str) -> None:
+    client = dashboard(token=None)
+    for token in (TOKEN, f"http://127.0.0.1:8720/login?token={TOKEN}"):
+        answer = await client.get("/login", params={"token": token, "next": asked})
+        assert (answer.status_code, answer.headers["location"]) == (303, led_to)
+    wrong = await dashboard(token=None).get("/login", params={"token": "wrong", "next": asked})
+    assert wrong.status_code == 401
+    shown = str(escape(led_to))
+    assert f'<a href="{shown}">Open this page' in wrong.text
+    if asked.startswith(("/runs", "//")):
+        unknown = (await dashboard(token=None).get(f"{BASE}{asked}")).text
+        assert f'name="next" value="{shown}"' in unknown
+        assert f'<a href="{shown}">Open this page' in unknown
 
 
 @pytest.mark.parametrize("given", ["", "Bearer", "Bearer wrong", "Basic the-token-of-this-test", "Bearer é"])
