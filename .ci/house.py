@@ -21,7 +21,7 @@ LIMITS = {
     "entries": 24,
     "layers": 14,
     "arrows": 140,
-    "lines": 45_680,  # without the viewers; the goal is 36,000
+    "lines": 46_310,  # without the viewers; the goal is 36,000
     "viewer_lines": 6_000,
     "function_median": 6,
     "function_p90": 18,

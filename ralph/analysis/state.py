@@ -201,7 +201,7 @@ class Chances(dict[State, float]):
 
 
 RULES_VOTE = 0.3
-"""What the rules' state counts beside the learned chances, whose sum is 1."""
+"""The weight of the rules' state beside the learned chances, whose sum is 1."""
 
 BRIEF = 25
 """Distinct words below which only the rules say done: the learned chances rest on too few."""

@@ -45,7 +45,7 @@ _NAMED = ("limited", "idle", "completion_claim", "test_run", "watching", "announ
 _PLACELESS = ("exit_signal", "status_blocked")
 _ROLES = ("part", "stage", "following", "all", "everything", "piece", "whole", "goal")
 WORDS_SCALE, TASK_SCALE = (10.0, 16), (2.0, 4)
-"""What a sum over words is multiplied by before the division by their number's root, and their least number."""
+"""The factor of a sum over words before the division by their number's root, and their least number."""
 KINDS = frozenset({"wording", "word"})
 """The kinds of its signals."""
 _TOLD = 3  # reasons that are told
