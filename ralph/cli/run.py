@@ -161,7 +161,7 @@ def run_shown(
     from ralph.workspace.extent import require_narrow
 
     seen = {"progress": shown.progress, "verifying": shown.verifying, "scanning": shown.scanning}
-    with _telemetry(shown.note) as observers:
+    with _telemetry(shown.note, settings, more.get("plugins")) as observers:
         hooks = [shown, *observers, *hooks]
         arguments = runner_arguments(settings, workspace=folder, hooks=hooks, **seen, **more)
         runner = Runner(**arguments)
@@ -181,13 +181,16 @@ def run_shown(
             return anyio.run(whole)
 
 
-def _telemetry(note: "Callable[[str], None]") -> "AbstractContextManager[list[Hooks]]":
+def _telemetry(
+    note: "Callable[[str], None]", settings: "Settings", plugins: "Plugins | None"
+) -> "AbstractContextManager[list[Hooks]]":
     """Return the observers that the standard variables of OpenTelemetry want; loads nothing without one."""
     if not any(name.startswith("OTEL_") for name in os.environ):
         return nullcontext([])
+    from ralph.loop.assembly import redactor_for
     from ralph.watch.telemetry import exporting
 
-    return exporting(note)
+    return exporting(note, redactor_for(settings, plugins))
 
 
 def display_for(settings: "Settings", plugins: "Plugins", *, look_up: str) -> "Display":

@@ -34,7 +34,9 @@ ESSENTIAL = (
 )
 """Given in any case; `*` matches anything."""
 
-_WITHHELD = pattern(r"RALPH_STORE|RALPH_PLUGINS__.*|OTEL_.*_HEADERS|.*AUTH(?!ORS?(?![A-Z])).*|.*DATABASE_URL|.*ASKPASS")
+_WITHHELD = pattern(
+    r"RALPH_STORE|RALPH_PLUGINS__.*|OTEL_(.*_HEADERS|.*_CAPTURE_.*)|.*AUTH(?!ORS?(?![A-Z])).*|.*DATABASE_URL|.*ASKPASS"
+)
 """Variables with values that are no secrets themselves, or not always, but lead to one."""
 
 _PASSWORD_WITHIN = pattern(r"://[^/?#\s@]*:[^/?#\s@]+@")

@@ -8,7 +8,7 @@ from ralph._lazy import lazy_exports
 
 if TYPE_CHECKING:
     from ralph.watch.base import Display
-    from ralph.watch.telemetry import Telemetry
+    from ralph.watch.telemetry_observer import Telemetry
 
 __all__ = ["Display", "Telemetry", "open_display"]
 

@@ -167,11 +167,11 @@ def environment(home: Path, **more: str) -> dict[str, str]:
 
 
 def ran(
-    folder: Path, script: Any, env: Mapping[str, str], *options: str
+    folder: Path, script: Any, env: Mapping[str, str], *options: str, task: str = "Fix the violet-task."
 ) -> tuple[subprocess.CompletedProcess[str], float]:
     """A whole `ralph run` on the real runtime."""
     with ModelServer(script) as server:
-        words = ("run", "Fix the violet-task.", "--base-url", server.base_url, "--model", "m", "--max-iterations", "2")
+        words = ("run", task, "--base-url", server.base_url, "--model", "m", "--max-iterations", "2")
         began = time.monotonic()
         done = subprocess.run(
             (sys.executable, "-m", "ralph", *words, "--verify-shell", "test -e made", "--display", "plain", *options),
@@ -232,9 +232,13 @@ def test_contents_are_sent_where_the_user_wants_that(collector: Collector, tmp_p
     work = tmp_path / "work"
     work.mkdir()
     env = environment(
-        tmp_path, OTEL_EXPORTER_OTLP_ENDPOINT=collector.url, OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT="true"
+        tmp_path,
+        OTEL_EXPORTER_OTLP_ENDPOINT=collector.url,
+        OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT="true",
+        VIOLET_PASSWORD="violet-correct-horse",
     )
-    done, _ = ran(work, SCRIPT, env)
+    script = [Shell("touch made; echo violet-result violet-correct-horse # violet-command"), SCRIPT[1]]
+    done, _ = ran(work, script, env, task="Fix the violet-task by violet-correct-horse.")
     assert done.returncode == 0, done.stdout + done.stderr
     ours = {span.name: span.attributes for span in collector.spans if span.service == "ralph"}
     turn, tool = ours["invoke_agent copilot-sdk"], ours["execute_tool bash"]
@@ -242,6 +246,10 @@ def test_contents_are_sent_where_the_user_wants_that(collector: Collector, tmp_p
     assert "violet-answer" in turn["gen_ai.output.messages"]
     assert "violet-command" in tool["gen_ai.tool.call.arguments"]
     assert "violet-result" in tool["gen_ai.tool.call.result"]
+    theirs = [span for span in collector.spans if span.service != "ralph"]
+    assert "chat m" in {span.name for span in theirs}
+    assert not [span for span in theirs if any(word in str(span.attributes) for word in SECRET_WORDS)]
+    assert not [path for path, _, body in collector.posts if b"violet-correct-horse" in body]
 
 
 SCRIPTED = """

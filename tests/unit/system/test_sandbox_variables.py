@@ -31,6 +31,7 @@ LEADING = {
     "TEST_DATABASE_URL": "postgres://host/db",
     "GIT_ASKPASS": "/usr/bin/helper",
     "OTEL_EXPORTER_OTLP_TRACES_HEADERS": "api-key=of-the-collector",
+    "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT": "true",
     "CACHE": "redis://:pw@host:6379/0",
     "AMQP_URL": "amqp://me:pw@host/",
 }
