@@ -360,6 +360,50 @@ def test_a_collector_that_cannot_be_reached_delays_and_breaks_nothing(tmp_path: 
     assert took - (time.monotonic() - began) < 2 + 2  # the time to send, and that to load the SDK on a busy machine
 
 
+CANCELLED = """
+import sys, time
+from pathlib import Path
+import anyio
+from ralph import Runner
+from ralph.store import MemoryStore
+from ralph.testing import ScriptedExecutor
+from ralph.watch.telemetry import exporting
+
+async def main():
+    with exporting(lambda text: print("note:", text)) as observers:
+        executor = ScriptedExecutor(["One part is done, others are not."] * 9)
+        runner = Runner(executor=executor, store=MemoryStore(), workspace=Path(sys.argv[1]), verify=["sleep 9"],
+                        hooks=observers)
+        async with anyio.create_task_group() as group:
+            async def stop():
+                await anyio.sleep(0.5)
+                runner.cancel("SIGINT")
+            group.start_soon(stop)
+            async with runner:
+                record = await runner.run("task")
+        ended = time.monotonic()
+    print(record.stop_reason, time.monotonic() - ended)
+
+anyio.run(main)
+"""
+
+
+@pytest.mark.parametrize(("silent", "most"), [(False, 0.3), (True, 0.5)])
+def test_a_collector_that_is_away_does_not_hold_up_a_signal(tmp_path: Path, *, silent: bool, most: float) -> None:
+    with ThreadingHTTPServer(("127.0.0.1", 0), BaseHTTPRequestHandler) as deaf:
+        if not silent:
+            deaf.server_close()
+        env = environment(tmp_path, OTEL_EXPORTER_OTLP_ENDPOINT=f"http://127.0.0.1:{deaf.server_port}")
+        command = (sys.executable, "-c", CANCELLED, str(tmp_path))
+        done = subprocess.run(command, env=env, capture_output=True, text=True, check=True)
+    note, ended = done.stdout.splitlines()
+    print(ended)
+    assert note.startswith("note: Telemetry could not be sent to http://127.0.0.1:"), done.stderr
+    reason, took = ended.split()
+    assert reason == "cancelled"
+    assert float(took) <= most
+
+
 @pytest.mark.parametrize("variables", [{}, {"OTEL_EXPORTER_OTLP_ENDPOINT": "http://x", "OTEL_SDK_DISABLED": "true"}])
 def test_without_the_variables_nothing_of_the_sdk_is_loaded(tmp_path: Path, variables: dict[str, str]) -> None:
     assert scripted(tmp_path, **variables).stdout == "circuit_open 0 False\n"
