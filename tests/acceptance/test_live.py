@@ -58,8 +58,9 @@ def terminal(tmp_path: Path) -> Iterator[Terminal]:
 
 
 def test_a_window_that_changes_its_size_keeps_one_panel_and_all_blocks(terminal: Terminal) -> None:
-    first = terminal.wait_for("iteration 1 of 3")
+    terminal.wait_for("iteration 1 of 3")
     terminal.wait_for("$ pytest -q tests/test_averages.py")
+    first = terminal.wait_for("scripted-1")
     for said in ("slow-agent", "scripted-1", "$0.21 of $5.00", "1 of 3", "Ctrl-C stops", "ends about"):
         assert said in first, said
     assert "tools     5: read README.md, search 'def mean' in src" in first
