@@ -12,6 +12,7 @@ import re
 import secrets
 import shutil
 import stat
+import time
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from functools import cache
@@ -182,12 +183,29 @@ _WAITING = {psutil.STATUS_DISK_SLEEP, psutil.STATUS_STOPPED, *([psutil.STATUS_RU
 
 def _carrying(wanted: Callable[[str], bool]) -> set[psutil.Process]:
     found: set[psutil.Process] = set()
-    for pid in psutil.pids():
-        with suppress(psutil.Error, OSError):
-            process = psutil.Process(pid)
-            if any(map(wanted, process.environ().get(MARK, "").split(":"))):
-                found.add(process)
+    pids = psutil.pids()
+    for pause in (0.002, 0.01, 0.05, 0.0):
+        starting: list[int] = []
+        for pid in pids:
+            with suppress(psutil.Error, OSError):
+                process = psutil.Process(pid)
+                variables = process.environ()
+                if any(map(wanted, variables.get(MARK, "").split(":"))):
+                    found.add(process)
+                elif not variables and time.time() - process.create_time() < _STARTING:
+                    starting.append(pid)
+        pids = starting
+        if not pids:
+            break
+        time.sleep(pause)
     return found
+
+
+_STARTING = 2.0
+"""Seconds within which a process without any variable may be one that is just becoming a program: it is looked at again.
+
+The system shows its variables only a moment after its parent was told that it runs.
+"""
 
 
 def _family(roots: Iterable[psutil.Process], marker: str | None) -> set[psutil.Process]:
