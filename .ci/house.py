@@ -21,8 +21,8 @@ LIMITS = {
     "entries": 24,
     "layers": 14,
     "arrows": 140,
-    "lines": 46_310,  # without the viewers; the goal is 36,000
-    "viewer_lines": 6_100,
+    "lines": 47_500,  # without the viewers; the goal is 36,000
+    "viewer_lines": 6_400,
     "function_median": 6,
     "function_p90": 18,
     "function_longest": 80,

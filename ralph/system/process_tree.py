@@ -202,7 +202,7 @@ def _carrying(wanted: Callable[[str], bool]) -> set[psutil.Process]:
 
 
 _STARTING = 2.0
-"""Seconds within which a process without any variable may be one that is just becoming a program: it is looked at again.
+"""Seconds within which a process without variables may be one that becomes a program: it is looked at again.
 
 The system shows its variables only a moment after its parent was told that it runs.
 """

@@ -11,6 +11,7 @@ from textual import work
 from textual.app import App
 from textual.binding import Binding, BindingType
 from textual.content import Content
+from textual.css.query import NoMatches
 from textual.screen import Screen
 
 from ralph.errors import RalphError
@@ -135,11 +136,14 @@ class WatchApp(App[None]):
         self.push_screen(RunScreen(self, run_id))
 
     @contextmanager
-    def reporting(self) -> Generator[None]:
-        """Show an error of the store once, instead of ending."""
+    def reporting(self, screen: Screen[None]) -> Generator[None]:
+        """Show an error of the store once, instead of ending; what a screen that was left would show is dropped."""
         try:
             yield
             self._reported = ""
+        except NoMatches:
+            if self.is_running and screen in self.screen_stack:
+                raise
         except RalphError as error:
             if str(error) != self._reported:
                 self._reported = str(error)

@@ -155,10 +155,11 @@ class RunScreen(Screen[None]):
             self.viewer.leave(error, self)
             return
         self._reading = reading
-        self.redraw()
+        with self.viewer.reporting(self):
+            self.redraw()
         self._read_older(reading)
         while True:
-            with self.viewer.reporting():
+            with self.viewer.reporting(self):
                 async with aclosing(reading.follow()) as news:
                     async for _ in news:
                         self._changed = True
@@ -166,7 +167,7 @@ class RunScreen(Screen[None]):
 
     @work
     async def _read_older(self, reading: Reading) -> None:
-        with self.viewer.reporting():
+        with self.viewer.reporting(self):
             async for _ in reading.older():
                 self._changed = True
 
@@ -205,7 +206,7 @@ class RunScreen(Screen[None]):
             return
         room = self.query_one(ContentSwitcher).size
         width = max(20, room.width - 3)
-        with self.viewer.reporting():
+        with self.viewer.reporting(self):
             await self._fill(reading, name, number, width, room.height)
 
     async def _fill(self, reading: Reading, name: str, number: int, width: int, height: int) -> None:

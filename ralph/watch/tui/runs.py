@@ -156,12 +156,13 @@ class RunsScreen(Screen[None]):
     async def _read_all(self) -> None:
         """Read the runs that are not shown yet, then look for new ones every few seconds."""
         rest = await to_thread(self.viewer.source.quick, _ALL) if len(self._runs) >= _FIRST else []
-        if rest:
-            self._add(Shown.of(run, run.stop_reason or run.state, run.iterations) for run in rest[_FIRST:])
+        with self.viewer.reporting(self):
+            if rest:
+                self._add(Shown.of(run, run.stop_reason or run.state, run.iterations) for run in rest[_FIRST:])
         store = await self.viewer.opened_store()
         most = _FIRST if rest and self._runs else _ALL
         while True:
-            with self.viewer.reporting():
+            with self.viewer.reporting(self):
                 if self.is_current:
                     await self._refresh(store, most)
                     await self._look_at_unfinished(store)

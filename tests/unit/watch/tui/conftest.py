@@ -311,7 +311,8 @@ class Watched:
             redraw()
 
     async def until(self, condition: Callable[[], object], what: str) -> None:
-        for _ in range(200):
+        ends = time.monotonic() + 40
+        while time.monotonic() < ends:
             if condition():
                 return
             await self.pilot.pause(0.02)

@@ -4,14 +4,16 @@ import os
 import sys
 from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
+from textual.css.query import NoMatches
 
 from ralph.cli.watch import _ask as ask
 from ralph.cli.watch import watch
 from ralph.errors import StoreError, UsageError
 from ralph.store import MemoryStore
+from ralph.watch.tui.app import WatchApp
 
 SNAPSHOTS = Path(__file__).with_name("snapshots")
 Tui = Callable[..., Any]
@@ -58,6 +60,21 @@ async def test_search_and_filter_leave_the_runs_that_match(tui: Tui) -> None:
         await app.settle()
         assert "Upgrade the database" in app.text
         assert "Port the parser" not in app.text
+
+
+async def test_an_answer_for_a_screen_that_was_left_is_dropped_and_a_wrong_name_is_not(tui: Tui) -> None:
+    """The store can answer between the moment when a screen loses its widgets and the one when its reading ends."""
+    async with tui() as app:
+        shown, viewer = app.app.screen, cast("WatchApp", app.app)
+        with pytest.raises(NoMatches), viewer.reporting(shown):
+            shown.query_one("#nothing")
+        await app.press("enter")
+        left = viewer.screen
+        await app.press("escape")
+        with viewer.reporting(left):
+            left.query_one("#header")
+    with viewer.reporting(shown):
+        shown.query_one("#search")
 
 
 async def test_a_second_click_opens_a_run_and_escape_leaves_it(tui: Tui) -> None:
