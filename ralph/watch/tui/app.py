@@ -136,7 +136,7 @@ class WatchApp(App[None]):
         self.push_screen(RunScreen(self, run_id))
 
     @contextmanager
-    def reporting(self, screen: Screen[None]) -> Generator[None]:
+    def reporting(self, screen: Screen[Any]) -> Generator[None]:
         """Show an error of the store once, instead of ending; what a screen that was left would show is dropped."""
         try:
             yield
