@@ -5,6 +5,7 @@
 
 import atexit
 import gc
+import logging
 import os
 import signal
 import sys
@@ -48,6 +49,9 @@ def _prepare() -> None:
     """Prepare signals, PATH and the standard streams, which let through nothing but visible text and colours."""
     _handle_signals(_terminate, signal.SIG_DFL)  # SIGINT keeps Python's own handler, which asyncio replaces by its own
     sys.unraisablehook = partial(_raise_again, sys.unraisablehook)
+    usual = logging.Formatter()
+    usual.formatException = lambda ei: ""  # shown, masked, where it is caught, if the user wants it
+    cast("logging.Handler", logging.lastResort).setFormatter(usual)
     atexit.register(gc.freeze)  # a process that ends needs no search for garbage, a fifth of a short command's time
     _open_closed_streams()
     from ralph.system.files import absolute_path

@@ -27,7 +27,7 @@ from typing import Any, ClassVar, Literal, Self, TypeVar, Unpack, get_args
 
 import anyio
 
-from ralph.errors import UnconfinedError
+from ralph.errors import UnconfinedError, in_words
 from ralph.executors.permissions import PermissionPolicy
 from ralph.prompt import Prompt
 from ralph.system.process import Finished, run
@@ -393,10 +393,9 @@ class Executor:
 
     async def __aenter__(self) -> Self:
         try:
-            await self.start()
+            await self._alive(self.start)
         except BaseException:
-            with anyio.CancelScope(shield=True):
-                await self.stop()
+            await self.__aexit__(None, None, None)
             raise
         return self
 
@@ -404,7 +403,14 @@ class Executor:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         with anyio.CancelScope(shield=True):
-            await self.stop()
+            await self._alive(self.stop)
+
+    async def _alive(self, step: Callable[[], Awaitable[None]]) -> None:
+        """Take a step that must not end the program, as `sys.exit` of foreign code would."""
+        try:
+            await step()
+        except SystemExit as error:
+            raise RuntimeError(f"the executor {self.name} tried to end the program: {in_words(error)}") from error
 
 
 def _asked(confinement: Confinement, permissions: PermissionPolicy) -> Iterator[tuple[Bound, str]]:

@@ -116,7 +116,7 @@ async def _once(executor: Executor, relay: Relay) -> Output:
         said = cast("object", await executor.execute(relay.prompt, relay.turn))
     except (ExecutorUnavailableError, UsageError) as error:
         return transcript.finish(Failed(failure="unavailable", message=str(error)[:_LONGEST]))
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         _logger.exception("the executor %s raised; its turn counts as crashed", executor.name)
         show_traceback(error)
         who = culprit(error) or maker(executor)

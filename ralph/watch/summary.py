@@ -25,7 +25,7 @@ _ENDED = {
     "executor_unavailable": "Stopped: the agent cannot work",
     "blocked": "Stopped: the agent needs you",
     "cancelled": "Cancelled",
-    "error": "Stopped: a fault in Ralph itself",
+    "error": "Stopped: a fault in Ralph or in a plug-in",
 }
 _EVIDENCE = 3
 _NEXT = {

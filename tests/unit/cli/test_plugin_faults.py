@@ -1,5 +1,6 @@
 """A plug-in's fault is reported as that plug-in's, by its name, and with its traceback where the user wants it."""
 
+import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -10,6 +11,7 @@ import pytest
 from ralph.system import foreign
 
 PLUGIN = """
+import sys
 import typer
 from ralph import Output
 from ralph.decision.claims import Claim
@@ -32,6 +34,13 @@ class Gives(Executor):
         if isinstance(self.what, Exception): raise self.what
         return self.what
 
+class Leaves(Executor):
+    name = "leaves"
+    def __init__(self, *when): self.when = when
+    async def start(self): "start" in self.when and sys.exit(3)
+    async def stop(self): "stop" in self.when and sys.exit(3)
+    async def execute(self, prompt, turn): "execute" in self.when and sys.exit(3)
+
 class Unstartable(Gives):
     async def start(self): raise ValueError(HERE)
 
@@ -41,6 +50,9 @@ def ralph_executors():
     yield Provider("none", "returns None", lambda context: Gives(None))
     yield Provider("text", "returns a text", lambda context: Gives("I am done."))
     yield Provider("raises", "raises", lambda context: Gives(ValueError(HERE)))
+    yield Provider("leaves", "ends the program in a turn", lambda context: Leaves("execute"))
+    yield Provider("leaves-first", "ends the program at the start", lambda context: Leaves("start"))
+    yield Provider("leaves-last", "ends the program at the end", lambda context: Leaves("stop"))
     yield Provider("unstartable", "cannot start", lambda context: Unstartable(None))
 
 class Quiet:
@@ -94,6 +106,9 @@ FAULTS: list[tuple[str, tuple[str, ...], int, str, bool]] = [
     ("execute returns None", (*RUN, "--executor", "none"), 5, "of type NoneType, not an Output", False),
     ("execute returns a text", (*RUN, "--executor", "text"), 5, "of type str, not an Output", False),
     ("execute raises", (*RUN, "--executor", "raises"), 5, "boom", True),
+    ("execute ends the program", (*RUN, "--executor", "leaves"), 5, "crashed: SystemExit: 3", True),
+    ("start ends the program", (*RUN, "--executor", "leaves-first"), 1, "tried to end the program", True),
+    ("stop ends the program", (*RUN, "--executor", "leaves-last"), 1, "tried to end the program", True),
     ("start raises", (*RUN, "--executor", "unstartable"), 1, "boom", True),
     ("an analyzer returns None", (*QUICK, "--analyzer", "quiet"), 0, "returned a NoneType, which is not an", False),
     ("a verifier returns True", (*QUICK, "--verifier", "odd"), 5, "failed: it gave bool", False),
@@ -134,6 +149,8 @@ def test_each_fault_names_the_plug_in_and_shows_its_traceback_on_request(
             assert "fault in Ralph itself" not in told
             if raises and debug == "1":
                 assert "Traceback (most recent call last)" in ended.err
+            elif debug == "0":
+                assert "Traceback" not in ended.err
 
 
 def test_the_innermost_plug_in_is_to_blame_also_in_a_group_and_a_chain(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -154,3 +171,11 @@ def test_the_innermost_plug_in_is_to_blame_also_in_a_group_and_a_chain(monkeypat
     assert [foreign.culprit(each) for each in (own, ExceptionGroup("g", [own]), chained)] == ["this test"] * 3
     monkeypatch.setitem(sys.modules, "elsewhere", sys)
     assert foreign.maker(object()) == ""
+
+
+def test_without_the_wish_for_it_no_traceback_reaches_the_terminal(plugged: Callable[..., Any]) -> None:
+    plugged(*QUICK)  # consents to the plug-in
+    words = (*RUN, "--executor", "raises", "--verify", "none")
+    done = subprocess.run([sys.executable, "-m", "ralph", *words], capture_output=True, text=True, check=False)
+    assert "crashed: ValueError: boom" in done.stdout
+    assert "Traceback" not in done.stderr
