@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 MASK = "***"
 
+_OWN = json.loads(Path(__file__).with_name("shapes.json").read_text(encoding="utf-8"))
+
 _PIECE = 100_000  # characters of a text that are looked at together
 _SHORTEST = 6  # a shorter value is not masked: it would eat the text
 _CONTEXT = 48  # characters before a text that its first secret is recognised by: the name of a flag
@@ -95,44 +97,31 @@ _DATA = pattern(r"(?:[;?&] ?|(?:\A|[\s\"'`(])-[\w-]{0,30})\Z")
 """The text before a name in addresses, connection strings and flags, and not in a program's source."""
 _OPERATOR = r"""[ \t\w.-]{0,20}[\s'"]{0,3}(?:=|>|:{1,3}=|\|\||:|=>|\?=|,)[`'"\s=]{0,5}"""
 _NAMING = pattern(r"""[\w.-]{2,60}[ \t\w.-]{0,20}[\s'"]{0,3}(?:[=>:|?,]{1,4}[`'"\s=]{0,5}[\w./+=:%-]{0,120})?\Z""")
-_NO_SECRET_NAME = pattern(
-    r"(?i).*(?:file|path|dir|folder|name|type|kind|count|limits?|length|size|max|min|age|ttl|url|uri|id|ids|format|hash"
-    r"|policy|field|label|prompt|message|prefix|error|endpoint|source|usage|used|index|version|hint|tokens|budget|rate"
-    r"|per_\w+|window|through)"
-)
-_PLACEHOLDER = pattern(
-    r"(?i)[$<%*{\[(].*|x+|\.{3}.*|…+|(?:your|my|the|some|new|old|a|an|example|test|dummy|fake)[-_ ].*"
-    r"|.*(?:\$\{|\{\{|<[a-z]).*|(?:required|nullable|sometimes|string|confirmed|bail|min:[0-9]+)\|.*"
-    r"|[\w/.-]*(?:forgot(?:ten)?|reset|change|update|confirm|recover|lost)[-_/.]?password(?:[-_/.][a-z_/.-]*)?"
-    r"|(?:string|password|passwd|secret|token|none|null|true|false|undefined|required|optional|redacted|hidden|masked"
-    r"|bearer|basic|\w*pass|object|number|integer|boolean|default|unknown|invalid|missing|changed|expired|enabled"
-    r"|disabled|str|int|bool|nil|yes|off|any|min|max|dev|test|demo|local|prod|staging|stdin|prompt|pwd)s?[.!?]?"
-)
+_NO_SECRET_NAME = pattern("".join(_OWN["patterns"]["no_secret_name"]))
+_PLACEHOLDER = pattern("".join(_OWN["patterns"]["placeholder"]))
 _WORDS = pattern(r"[A-Za-z]*[0-9]{0,4}(?:[-_.:/][A-Za-z]*[0-9]{0,4})*")
 _MEMBER = pattern(rf"(?=(?:[^.]*\.)*[A-Za-z_]+(?:\.|\Z)){_WORDS.pattern}")
 """Names, versions and paths: words with a number behind. The member of an object has a name without one."""
 _LETTER, _MIXED = pattern(r"[A-Za-z]"), pattern(r"(?=.*[A-Za-z]).*[0-9]")
 _STRONG = pattern(r"(?i)[_\"'-]?(?:store|key)?pass|pwd|secret")
-_MENTION = pattern(
-    r"(?i)(?:\b(?:the|an?|this|your|no|via|die|das|der|option|flag|or|and|und) -[\w-]{0,30}|-no-[\w-]{0,30})\Z"
-)
-_ENDS_SECRET = pattern(r"(?i).*(?:passwo?r?d|phrase|pass(in|out)?|pwd|secret|token|key|auth\w*|pat|credential)s?\d*")
-_MENTIONED = pattern(
-    r"(?i)(?:options?|flags?|arguments?|parameters?|switch|is|was|are|be|to|and|or|if|when|with|without|for|from|into|in|on"
-    r"|of|as|at|by|but|can|may|must|should|will|not|the|an?|that|this|it|instead|only|too|also|again|first|then|values?"
-    r"|[a-z]{3,20}ly|works?|takes?|needs?|has|does|before|after|because|here|oder|und|ist|wird|nicht)[.,:;!?)]*|(?-i:[A-Z_]+)"
-)
+_PHRASE, _TYPE = (pattern("".join(_OWN["patterns"][name])) for name in ("phrase", "type"))
+"""Several words that say nothing about a password, and types such as uint256."""
+_MENTION = pattern("".join(_OWN["patterns"]["mention"]))
+_ENDS_SECRET = pattern("".join(_OWN["patterns"]["ends_secret"]))
+_MENTIONED = pattern("".join(_OWN["patterns"]["mentioned"]))
 """The text around a flag that is only mentioned: before its name, and the word behind it."""
 _TAILS = {
     "key": pattern(r"[A-Za-z0-9_=-]*"),
     "token": pattern(r"[A-Za-z0-9_.-]*"),
     "before": pattern(r"[A-Za-z0-9._~+/=-]*"),
     "hook": pattern(r"[A-Za-z0-9/_-]*"),
+    "sig": pattern(r"[A-Za-z0-9%+/=]*"),
     "cookie": pattern(r"[^\r\n\"'`\\]*"),
     "plain": pattern(r"[^\s\"'`,;&|(){}\[\]<>\\=]*"),
 }
 _UNFINISHED = pattern(
-    r"(?:-{4,5} ?(?:BEGIN[A-Za-z0-9 ]{0,70})?|Private-Lines: ?|(?:[Bb]earer|ookie[\"']?:)[ \t]{0,4})\Z"
+    r"(?:-{4,5} ?(?:BEGIN[A-Za-z0-9 ]{0,70})?|Private-Lines: ?|(?:[Bb]earer|ookie[\"']?:)[ \t]{0,4}"
+    r"|(?:echo|printf)[ \t][^|\n]{0,70}(?:\|[ \t]{0,3}[a-z \t]{0,24})?)\Z"
 )
 _VISIBLE = "".join(map(chr, range(0x21, 0x7F)))
 
@@ -178,8 +167,7 @@ class _Rules(NamedTuple):
         """Read the rules, or only those of shapes; the patterns are compiled when they are first used."""
         from ahocorasick_rs import AhoCorasick, Implementation
 
-        files = (Path(__file__).with_name(name) for name in ("shapes.json", "gitleaks.json"))
-        own, kept = (json.loads(file.read_text(encoding="utf-8")) for file in files)
+        own, kept = _OWN, json.loads(Path(__file__).with_name("gitleaks.json").read_text(encoding="utf-8"))
         names = {form for name in own["names"] for form in (name, name.upper(), name.title(), name.capitalize())}
         hints = [*own["beginnings"], *own["places"], *own["inner"], *names, *own["commands"]]
         if not named:
@@ -353,8 +341,8 @@ class RedactedStream:
         text = self._text
         earliest = max(self._from, len(text) - self._reach)
         decided = earliest + len(text[earliest:].rstrip(_VISIBLE))
-        if decided > earliest and (unfinished := _UNFINISHED.search(text, max(self._from, decided - 100), decided)):
-            decided = unfinished.start()
+        if decided > earliest and (unfinished := _UNFINISHED.search(text, max(0, decided - 100), decided)):
+            decided = max(self._from, unfinished.start())
         opened = len(text)
         for value in self._broken:
             start = max(self._from, len(text) - len(value) + 1)
@@ -433,7 +421,7 @@ def _looks_secret(match: re.Match[str], value: str, opened: str) -> bool:
         by_name = alone and (in_capitals or (is_data and between != "("))
         if opened:
             return by_name or ((alone or is_data) and _is_random(value, 6 if strong else 12))
-        is_word = _MENTION.search(before) or _MENTIONED.fullmatch(value) if strong else not _is_random(value, 12)
+        is_word = _MENTION.search(before) or _MENTIONED.fullmatch(value) or not (strong or len(value) >= _SHORTEST)
         return is_data and not is_word and value[0] not in "/~.-" and bool(_ENDS_SECRET.fullmatch(name))
     if len(value) < _SHORTEST:  # masked only where a value must stand
         names_it = is_data or (in_capitals and not is_pwd)
@@ -441,15 +429,18 @@ def _looks_secret(match: re.Match[str], value: str, opened: str) -> bool:
     if _is_login(name, value):
         return True
     is_folder = is_pwd and value.lstrip("~.").startswith("/")
-    if opened and strong and not is_folder and (" " not in value or (in_capitals and between == "=" and opened != "`")):
+    is_phrase = " " not in value or (in_capitals and between == "=" and opened != "`") or _PHRASE.fullmatch(value)
+    if opened and strong and not is_folder and is_phrase:
         return bool(_LETTER.search(value)) or len(value) >= 8
     is_member = not (opened or in_capitals or is_data) and "." in value and _MEMBER.fullmatch(value)
     if opened or not strong or is_folder or is_member:
-        return _is_random(value, 1 if opened else 12)
+        is_flag = is_data and before[-1:] == "-" and between == "=" and _ENDS_SECRET.fullmatch(name)
+        return bool(is_flag and value.isalpha()) or _is_random(value, 1 if opened else 12)
     if not _MIXED.match(value):
         return (in_capitals and between.endswith("=")) or (is_data and between == "=")
     mixed_case = not (value.islower() or value.isupper())
-    return between.endswith("=") or _is_random(value, 8) or (len(value) >= 12 and mixed_case and value.isascii())
+    is_line = between.endswith("=") or (":" in between and value.islower() and not _TYPE.fullmatch(value))
+    return is_line or _is_random(value, 8) or (len(value) >= 12 and mixed_case and value.isascii())
 
 
 def _is_random(value: str, least: int) -> bool:

@@ -238,6 +238,33 @@ short json: {"user": "app", "password": "{letters:4}"}
 short query: GET /login?user=app&password={letters:5}&page=2
 short xml: <password>{letters:5}</password>
 secret with a dot: client_secret={letters:3}{num:1}.{letters:5}{num:1}
+docker pipe: echo {alnum:12} | docker login -u me --password-stdin
+gh pipe: printf %s {alnum:12} | gh auth login --with-token
+docker here-string: docker login --password-stdin <<< {alnum:12}
+sudo pipe: echo '{letters:9}' | sudo -S apt-get install x
+httpie login: http -a me:{letters:8} GET example.com
+zip password: zip -er -P{letters:8} out.zip a
+unzip password: unzip -P {letters:8} out.zip
+7z password: 7z a -p{letters:8} out.7z b
+unrar password: unrar x -p{letters:8} out.rar
+rar password of names: rar a -hp{letters:8} out.rar b
+azure sas: https://a.blob.core.windows.net/c?sv=2022-11-02&sig={alnum:43}%3D
+azure sas first: BlobEndpoint=https://a.blob.core.windows.net/;SharedAccessSignature=sig={alnum:43}%3D&sv=2020
+azure login: az login --service-principal -u app -p {letters:12} --tenant t
+htpasswd: htpasswd -nb me {letters:8}
+smbclient: smbclient //s/x -U me%{letters:8}
+lftp: lftp -u me,{letters:8} ftp.example.com
+sqlcmd: sqlcmd -U me -P {letters:8} -S db
+sqlplus: sqlplus me/{letters:8}@db
+twine: twine upload -u me -p {letters:8} dist/*
+vault login: vault login {letters:12}
+aws settings: aws configure set aws_secret_access_key {letters:12}
+token flag with a word: deploy --token {letters:8} production
+token flag with a word and equals sign: deploy --token={letters:8} production
+yaml with a dot: client_secret: {letters:3}{num:1}.{letters:5}{num:1}
+yaml with a number: password: {letters:6}{num:1}
+words: password = "{letters:5} {letters:5} {letters:4}"
+json with words: {"password": "{letters:5} {letters:5}"}
 json with quotes: {"password": "ab\\"{alnum:12}\\"cd"}
 """
 CONTEXTS = ("{}", "The value is {}", "`{}`", "export X={}\n", '{{"value": "{}"}}', "see {}, then go")
