@@ -67,13 +67,14 @@ class Region:
             if self._thread is None:
                 yield
                 return
-            self._console.file.write(_BEGIN + self._erasing())
-            self._drawn = []
+            printed = self._console.capture()
             try:
-                yield
+                with printed:
+                    yield
             finally:
-                self._draw()
-                self._console.file.write(_END)
+                before = self._erasing() + printed.get()
+                self._drawn = []
+                self._draw(before)  # all in one write, so that no one sees the terminal without the region
 
     def _tick(self) -> None:
         while not self._over.wait(_TICK):
@@ -81,20 +82,20 @@ class Region:
                 if not self._over.is_set() and self._ready():
                     self._draw()
 
-    def _draw(self) -> None:
+    def _draw(self, before: str = "") -> None:
         width, height = self._console.size
         lines = self._lines()[: max(height - 1, 1)]
         if width == self._width and len(lines) == len(self._drawn):
             text = "".join(
                 _UP * (len(lines) - row) + f"\r\x1b[2K{line}\r" + "\n" * (len(lines) - row)
-                for row, (line, before) in enumerate(zip(lines, self._drawn, strict=True))
-                if line != before
+                for row, (line, drawn) in enumerate(zip(lines, self._drawn, strict=True))
+                if line != drawn
             )
         else:
             text = self._erasing() + "".join(f"{line}\r\n" for line in lines)
         self._drawn, self._width = lines, width
-        if text:
-            self._console.file.write(f"{_BEGIN}{text}{_END}")
+        if before or text:
+            self._console.file.write(f"{_BEGIN}{before}{text}{_END}")
 
     def _lines(self) -> list[str]:
         """Return the lines of the next frame, with their colours."""

@@ -1,6 +1,10 @@
-"""A scripted run of some seconds in the live display: `python live_run.py FOLDER [SECONDS]`, for a terminal."""
+"""A scripted run in the live display, for a terminal: `python live_run.py FOLDER [SECONDS [held]]`.
+
+Each tool takes SECONDS. With `held`, the third turn goes on until the file `done` is in FOLDER.
+"""
 
 import sys
+from functools import partial
 from pathlib import Path
 
 import anyio
@@ -39,8 +43,8 @@ class Slow(Executor):
     name = "slow-agent"
     measures = frozenset({"tokens", "cost"})
 
-    def __init__(self, pause: float) -> None:
-        self.pause = pause
+    def __init__(self, pause: float, until: Path | None) -> None:
+        self.pause, self.until = pause, until
 
     async def execute(self, prompt: Prompt, turn: Turn) -> Output:
         turn.transcript.executor, turn.transcript.model = self.name, "scripted-1"
@@ -49,6 +53,8 @@ class Slow(Executor):
             turn.transcript.tool_started(str(number), name, arguments)
             await anyio.sleep(self.pause)
             turn.transcript.tool_finished(str(number), success=success, result="done")
+        while turn.iteration == 3 and self.until and not await anyio.Path(self.until).exists():  # noqa: ASYNC110
+            await anyio.sleep(0.1)
         for piece in _SAID.split(" "):
             turn.transcript.delta(f"{piece} ")
         (turn.workspace / f"file-{turn.iteration}.txt").write_text("x")
@@ -56,7 +62,7 @@ class Slow(Executor):
         return turn.transcript.finish(Answered(), text=_SAID)
 
 
-async def main(folder: Path, pause: float) -> None:
+async def main(folder: Path, pause: float, *, held: bool = False) -> None:
     """Run three iterations."""
     workspace = folder / "workspace"
     workspace.mkdir()
@@ -65,7 +71,7 @@ async def main(folder: Path, pause: float) -> None:
 
     with LiveDisplay() as display:
         async with Runner(
-            executor=Slow(pause),
+            executor=Slow(pause, folder / "done" if held else None),
             store=open_store(f"sqlite:///{folder / 'ralph.db'}"),
             workspace=PlainWorkspace(workspace),
             limits=Limits(max_iterations=3, max_cost=5, max_duration=3600),
@@ -75,4 +81,5 @@ async def main(folder: Path, pause: float) -> None:
 
 
 if __name__ == "__main__":
-    anyio.run(main, Path(sys.argv[1]), float(sys.argv[2]) if len(sys.argv) > 2 else 1.0)
+    given = sys.argv[2:]
+    anyio.run(partial(main, Path(sys.argv[1]), float(given[0]) if given else 1.0, held="held" in given))

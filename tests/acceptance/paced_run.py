@@ -39,7 +39,7 @@ async def whole(folder: Path, pace: float) -> None:
         return turn.transcript.finish(Answered(), text=text)
 
     executor = ScriptedExecutor(then=answer, measures=("tokens", "cost"))
-    limits = Limits(max_iterations=40, max_cost=9.0)
+    limits = Limits(max_iterations=400, max_cost=900.0)
     store = open_store(str(folder / "runs.db"))
     async with Runner(executor=executor, store=store, workspace=open_workspace(workspace), limits=limits) as runner:
         await runner.run("Write all parts of the shop, one after the other.")

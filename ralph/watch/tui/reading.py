@@ -91,6 +91,7 @@ class Reading:
             self.events.clear()
         async for event in self.store.events(self.run.id, after=self.seq):
             self._add(event)
+        self.run = await self.store.run(self.run.id) or self.run  # not older than its events
         last = max((last, *(each.number for each in self.oldest_first)))
         for number in range(last, max(0, last - TAIL_ITERATIONS), -1):
             record = None if number in self.facts else await self.store.iteration(self.run.id, number)

@@ -215,10 +215,13 @@ class Library:
 
     async def overview(self, run_id: str) -> Overview:
         """Return the present state of a run. Raises `NoSuchThingError`."""
-        run = await self.run(run_id)
+        known = await self.run(run_id)
+        events = await self.events(known, after=max(0, await self.store.last_seq(known.id) - TAIL), limit=TAIL)
+        run = await self.run(known.id)  # after its events, each of which is stored with the record that it changes
+        if run.state != known.state and run.state == "finished":  # its last events came meanwhile, and no others follow
+            events += await self.events(run, after=events[-1].seq if events else 0)
         row = await self.row(run)
         last = await self.store.iteration(run.id, row.iterations) if row.iterations else None
-        events = await self.events(run, after=max(0, await self.store.last_seq(run.id) - TAIL), limit=TAIL)
         view = RunView(run_id=run.id, task=run.task, workspace=run.workspace)
         for event in await self.events(run, limit=1):
             view = view.after(event)

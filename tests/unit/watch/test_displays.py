@@ -4,9 +4,10 @@ import io
 import json
 from collections.abc import Callable
 from datetime import UTC, datetime
-from typing import Any
+from typing import IO, Any, cast
 
 import pytest
+from rich.console import Console
 from rich.segment import Segment
 
 from ralph.analysis.result import Analysis
@@ -30,6 +31,7 @@ from ralph.types.verification import Verdict
 from ralph.watch import Display, open_display
 from ralph.watch.base import JsonDisplay
 from ralph.watch.live import LiveDisplay
+from ralph.watch.live_region import Region
 from ralph.watch.plain import PlainDisplay
 
 HOSTILE = "\x1b[2J\x1b]0;pwned\x07\u202e[red]x[/red] :smile: \x9b31m\r overwritten"
@@ -296,6 +298,33 @@ def test_the_panel_says_what_a_paused_run_waits_for() -> None:
     assert display.view.max_iterations == 60
     assert isinstance(display.out._stream, Terminal)
     assert "paused: a person asked for it" in display.out._stream.getvalue()
+
+
+class Recorded:
+    """A terminal that remembers each write."""
+
+    def __init__(self) -> None:
+        self.writes: list[str] = []
+
+    def write(self, text: str) -> int:
+        self.writes.append(text)
+        return len(text)
+
+    def flush(self) -> None:
+        """Do nothing."""
+
+
+def test_a_line_and_the_panel_below_it_reach_the_terminal_at_once() -> None:
+    out = Recorded()
+    console = Console(file=cast("IO[str]", out), force_terminal=True, width=40)
+    region = Region(console, lambda: "the panel", lambda: False)
+    region.start()
+    with region.above():
+        console.print("a line")
+        console.print("another")
+    region.stop()
+    [together] = [text for text in out.writes if "line" in text or "another" in text]
+    assert together.index("a line") < together.index("another") < together.index("the panel")
 
 
 def panel_of(display: LiveDisplay) -> str:
