@@ -80,15 +80,19 @@ async def _runs(
     store: str | None, folder: Path | None, limit: int, wanted: "Wanted"
 ) -> "tuple[list[tuple[RunRecord, str]], bool]":
     """Return the runs with their states, and whether others cannot be read."""
-    from ralph.types import evolve
-
     async with opened_store(store, folder) as opened:
         found = await wanted_runs(opened, folder, limit, wanted)
-        listed = [
-            (run if run.finished_at else evolve(run, iterations=await opened.last_iteration(run.id)), state)
-            for run, state in found
-        ]
+        listed = [(run if run.finished_at else await _so_far(opened, run), state) for run, state in found]
         return listed, bool(opened.unreadable)
+
+
+async def _so_far(store: "Store", run: "RunRecord") -> "RunRecord":
+    """Return an unfinished run with what its last iteration tells."""
+    from ralph.types import evolve
+
+    number = await store.last_iteration(run.id)
+    last = await store.iteration(run.id, number) if number else None
+    return evolve(run, iterations=number, denials=last.spent.denials, usage=last.spent.usage) if last else run
 
 
 def _as_json(run: "RunRecord") -> dict[str, Any]:
@@ -100,13 +104,16 @@ def _print(runs: "Sequence[tuple[RunRecord | ListedRun, str]]", *, found: bool) 
     from ralph.watch.report_stats import cost_of, outcome_of
 
     rows: list[tuple[str, ...]] = []
+    denied = any(run.denials for run, _ in runs)
     for run, state in runs:
         took = duration(run.duration) if run.finished_at else ""
         cost = "" if (spent := cost_of(run)) is None else f"${spent:,.2f}"
-        facts = (one_line(outcome_of(run, state)), str(run.iterations), took, cost, one_line(run.task, 100))
-        rows.append((one_line(run.id), when(run.started_at), *facts))
+        facts = [one_line(outcome_of(run, state)), str(run.iterations), took, cost]
+        facts += [str(run.denials or "")] if denied else []
+        rows.append((one_line(run.id), when(run.started_at), *facts, one_line(run.task, 100)))
     if rows:
-        print_table(("run", "started", "ended", "iterations", "took", "cost", "task"), rows)
+        denials = ["denied"] if denied else []
+        print_table(("run", "started", "ended", "iterations", "took", "cost", *denials, "task"), rows)
     elif found:
         print_paragraph("No run is like that.")
 

@@ -44,12 +44,14 @@ class Spent(BaseModel, frozen=True, defer_build=True):
     Attributes:
         iterations: without the rate-limited ones.
         duration: in seconds, iterations and pauses together.
+        denials: denied tool calls.
         calls: the times of the agent's calls in the last hour, oldest first; kept only if their number is limited.
     """
 
     iterations: NonNegativeInt = 0
     duration: NonNegativeFloat = 0.0
     usage: Usage = Field(default_factory=Usage)
+    denials: NonNegativeInt = 0
     calls: tuple[datetime, ...] = ()
 
     def called(self, at: datetime, *, keep: int | None, times: int = 1) -> "Spent":
@@ -69,10 +71,14 @@ class Spent(BaseModel, frozen=True, defer_build=True):
         """Return the total with a pause."""
         return evolve(self, duration=self.duration + max(0.0, seconds))
 
-    def used(self, usage: Usage, duration: float, *, counts: bool) -> "Spent":
+    def used(self, usage: Usage, duration: float, *, counts: bool, denials: int = 0) -> "Spent":
         """Return the total with one more iteration; `counts` is False for a rate-limited one."""
         return evolve(
-            self, iterations=self.iterations + counts, duration=self.duration + duration, usage=self.usage + usage
+            self,
+            iterations=self.iterations + counts,
+            duration=self.duration + duration,
+            usage=self.usage + usage,
+            denials=self.denials + denials,
         )
 
 

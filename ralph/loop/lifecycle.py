@@ -143,6 +143,7 @@ def started(
         model=parts.rules.model,
         plan=PlanCount.of(run.record.plan),
         usage=run.state.spent.usage,
+        denials=run.state.spent.denials,
         duration=run.state.spent.duration,
     )
     told: list[events.Event] = [begun]
@@ -288,6 +289,7 @@ async def finish(parts: Parts, run: ActiveRun, end: Complete | Halt) -> None:
         "iterations": run.state.number,
         "executors": dict(run.state.executors),
         "usage": run.state.spent.usage,
+        "denials": run.state.spent.denials,
         "duration": run.state.spent.duration,
     }
     summary = run.summary if completed else None

@@ -285,7 +285,8 @@ def evaluate(
     breaker = _breaker_after(rules, state, case, verification, started_at=started_at, at=at)
     calls = 1 + len(case.output.attempts) + (verification.sessions if verification else 0)
     called = state.spent.called(min(started_at, at), keep=rules.limits.calls_per_hour, times=calls)
-    spent = called.used(case.output.usage, duration, counts=not _waits(state, case))
+    output = case.output
+    spent = called.used(output.usage, duration, counts=not _waits(state, case), denials=output.denials)
     checks = state.checks.after(verification)
     situation = situation_of(
         rules,
@@ -299,7 +300,7 @@ def evaluate(
         verification=verification,
     )
     decision = decide(situation)
-    output, streaks = case.output, situation.streaks
+    streaks = situation.streaks
     delivered = last_message and not case.limited and (output.messages or output.tool_calls)
     return IterationRecord(
         run_id=run.id,

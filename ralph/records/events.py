@@ -50,7 +50,7 @@ class RunStarted(_Happened, frozen=True):
         limits: all that are set, by name; times are in seconds.
         model: the one that was asked for; None for the agent's own choice.
         plan: its progress before the first iteration; None without a plan.
-        usage, duration: what the run has used before, if it continues; in seconds.
+        usage, denials, duration: what the run has used before, if it continues; denied tool calls, seconds.
     """
 
     type: Literal["run_started"] = "run_started"
@@ -69,6 +69,7 @@ class RunStarted(_Happened, frozen=True):
     model: str | None = None
     plan: PlanCount | None = None
     usage: Usage = Usage()
+    denials: NonNegativeInt = 0
     duration: NonNegativeFloat = 0.0
 
 
@@ -256,8 +257,7 @@ class RunFinished(_Happened, frozen=True):
         still_open: what spoke against a completion and was overruled by the agent's confirmation.
         lost: what the run removed of the user's, the first twenty.
         executors: how many iterations each of them answered.
-        usage: of the whole run.
-        duration: in seconds, of the whole run.
+        usage, denials, duration: of the whole run; denied tool calls, seconds.
     """
 
     type: Literal["run_finished"] = "run_finished"
@@ -271,6 +271,7 @@ class RunFinished(_Happened, frozen=True):
     iterations: NonNegativeInt
     executors: dict[str, int]
     usage: Usage
+    denials: NonNegativeInt = 0
     duration: NonNegativeFloat
 
 

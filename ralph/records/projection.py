@@ -105,6 +105,11 @@ def usage_text(usage: Usage) -> str:
     return " · ".join(parts)
 
 
+def denials_text(count: int) -> str:
+    """Return how many tool calls were denied, in words; empty for none."""
+    return f"{counted(count, 'tool call')} denied" if count else ""
+
+
 class ToolUse(BaseModel, frozen=True):
     """A use of a tool as a display shows it: in words, with its outcome and, in seconds, its duration."""
 
@@ -168,6 +173,7 @@ class RunView(BaseModel, frozen=True):
     plan: PlanCount | None = None
     plan_before: PlanCount | None = None
     usage: Usage = Usage()
+    denials: NonNegativeInt = 0
     before: NonNegativeFloat = 0.0
     started_at: datetime | None = None
     since: datetime | None = None
@@ -268,7 +274,7 @@ def _after_start(event: events.RunStarted, view: RunView) -> dict[str, Any]:
     if not event.resumed:
         changes["plan"] = event.plan
     if not view.iteration:  # else the earlier events have told it
-        changes |= {"usage": event.usage, "iteration": event.iteration}
+        changes |= {"usage": event.usage, "denials": event.denials, "iteration": event.iteration}
     return changes
 
 
@@ -280,7 +286,8 @@ def _after_tool(event: events.ToolStarted | events.ToolFinished, view: RunView) 
         now = (*running, use)[-_LAST_TOOLS:]
         return {"running": now, "activity": use.text, "message_ended": True}
     activity = running[-1].text if running else "thinking"
-    return {"running": tuple(running), "tools": (*view.tools, use)[-_LAST_TOOLS:], "activity": activity}
+    tools, denials = (*view.tools, use)[-_LAST_TOOLS:], view.denials + call.denied
+    return {"running": tuple(running), "tools": tools, "denials": denials, "activity": activity}
 
 
 def _after_iteration(event: events.IterationFinished, view: RunView) -> dict[str, Any]:
@@ -313,7 +320,7 @@ def _after_change_of_run(event: events.Event, view: RunView) -> dict[str, Any]:
         case events.Resumed():
             return {"state": "running", "paused_until": None, "activity": ""}
         case events.RunFinished():
-            last = {name: getattr(event, name) for name in (*_OF_END, "usage", "duration")}
+            last = {name: getattr(event, name) for name in (*_OF_END, "usage", "denials", "duration")}
             return {"state": "finished", "activity": "", "running": (), **last}
         case _:
             return {}

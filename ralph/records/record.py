@@ -192,6 +192,7 @@ class RunRecord(BaseModel, frozen=True):
         still_open: what spoke against a completion and was overruled.
         lost: what the run removed of the user's, the first twenty.
         executors: iterations answered by each.
+        denials: tool calls that the permission policy denied.
     """
 
     id: str
@@ -229,6 +230,7 @@ class RunRecord(BaseModel, frozen=True):
     iterations: NonNegativeInt = 0
     executors: dict[str, int] = {}
     usage: Usage = Usage()
+    denials: NonNegativeInt = 0
     duration: NonNegativeFloat = 0.0
     _history: _History = PrivateAttr(default_factory=_History)
 

@@ -25,6 +25,7 @@ class ListedRun(NamedTuple):
         state: of a run that is not finished, "crashed" if it has no process, else as stored: the process may be gone.
         iterations: also counts those of an unfinished run.
         cost: in US dollars; None if it was not measured.
+        denials: denied tool calls, once it has ended.
     """
 
     id: str
@@ -40,6 +41,7 @@ class ListedRun(NamedTuple):
     workspace: str | None
     tokens: int | None
     cost: float | None
+    denials: int
 
 
 def listed_runs(path: Path, limit: int, *, active: bool = False) -> list[ListedRun] | None:
@@ -83,4 +85,5 @@ def _listed(record: dict[str, Any], iterations: int) -> ListedRun:
         workspace=None if record.get("workspace") is None else str(record["workspace"]),
         tokens=sum(map(int, counts)) if counts else None,
         cost=None if usage.get("cost") is None else float(usage["cost"]),
+        denials=int(record.get("denials", 0)),
     )

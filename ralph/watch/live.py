@@ -25,7 +25,7 @@ from ralph.records.events import (
     VerificationFinished,
     VerificationStarted,
 )
-from ralph.records.projection import RunView, ToolUse, changes_text, numbered, usage_text
+from ralph.records.projection import RunView, ToolUse, changes_text, denials_text, numbered, usage_text
 from ralph.system.text import counted, duration, one_line, printable, some_of
 from ralph.watch.live_region import Region
 from ralph.watch.plain import PlainDisplay, scan_text
@@ -239,6 +239,8 @@ class LiveDisplay(PlainDisplay):
         parts = [(f"{mark} breaker {word}", "yellow" if warns else _BREAKER_STYLES.get(view.breaker, ""))]
         if view.fallbacks:
             parts.append((counted(view.fallbacks, "fallback"), "yellow"))
+        if view.denials:
+            parts.append((denials_text(view.denials), "yellow"))
         checks = f"checked by {some_of(view.verifiers, 2)}" if view.verifiers else "no check"
         run = "" if self.look_up else f"run {view.run_id}"  # else the last row has it
         parts += [(one_line(said), "dim") for said in (view.executor, view.model, checks, run) if said]

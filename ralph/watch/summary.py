@@ -6,7 +6,7 @@ from ralph.decision.backing import grade, some, way_back
 from ralph.decision.outcomes import StopReason
 from ralph.errors import naming_store
 from ralph.records.events import IterationFinished, RunFinished
-from ralph.records.projection import usage_text
+from ralph.records.projection import denials_text, usage_text
 from ralph.records.record import IterationRecord, RunRecord
 from ralph.system.text import duration, one_line
 from ralph.types.output import Failed, Outcome
@@ -95,6 +95,11 @@ def summary_rows(
     rows.append(("iterations", f"{end.iterations} ({by})" if by else str(end.iterations)))
     if used := usage_text(end.usage):
         rows.append(("used", used))
+    if denied := denials_text(end.denials):
+        rows.append((
+            "denied",
+            f"{denied.removesuffix(' denied')}{naming_store('; `ralph logs` shows which', store) * kept}",
+        ))
     rows.append(("took", duration(end.duration)))
     return rows
 

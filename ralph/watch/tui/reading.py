@@ -107,6 +107,7 @@ class Reading:
         view, breaker = self.view, last.breaker
         changes = {
             "usage": last.spent.usage,
+            "denials": last.spent.denials,
             "limited": last.number - last.spent.iterations,
             "iteration": max(view.iteration, last.number),
             "limits": await self._limits(),

@@ -7,7 +7,7 @@ from textual.content import Content
 
 from ralph.analysis.result import Evidence
 from ralph.records import events
-from ralph.records.projection import RunView, changes_text, describe, findings, outcome_text
+from ralph.records.projection import RunView, changes_text, denials_text, describe, findings, outcome_text
 from ralph.records.record import IterationRecord
 from ralph.system.text import duration, one_line
 from ralph.types.tools import tool_text
@@ -47,8 +47,9 @@ def header(reading: Reading, state: str, width: int, option: str, now: datetime)
     breaker = f"{BREAKER_SIGNS.get(position, '○')} breaker {position.replace('_', ' ')}"
     facts = (view.executor, view.model or "", run.workspace or "", f"run {run.id}")
     shown = filter(None, (one_line(each, 80) for each in facts))
-    rest = one_line(" · ".join(shown), max(10, width - len(breaker) - 3))
-    lines.append(Content.assemble((breaker, style), (f" · {rest}", MUTED)))
+    denied = f" · {denials_text(view.denials)}" if view.denials else ""
+    rest = one_line(" · ".join(shown), max(10, width - len(breaker) - len(denied) - 3))
+    lines.append(Content.assemble((breaker, style), (denied, "$text-warning"), (f" · {rest}", MUTED)))
     lines.append(_figures(view, now, width))
     lines.append(_activity(reading, state, width, option))
     return Content("\n").join(lines)

@@ -194,11 +194,12 @@ class Library:
     async def row(self, run: RunRecord) -> RunRow:
         """Return a run as the list shows it; an unfinished one with what its last iteration tells."""
         word = self.commands.state(run)
-        usage, iterations, took = run.usage, run.iterations, run.duration
+        usage, iterations, took, denials = run.usage, run.iterations, run.duration, run.denials
         if run.state != "finished":
             iterations = await self.store.last_iteration(run.id)
             last = await self.store.iteration(run.id, iterations) if iterations else None
-            usage, took = (last.spent.usage, last.spent.duration) if last else (usage, took)
+            if last:
+                usage, took, denials = last.spent.usage, last.spent.duration, last.spent.denials
         return RunRow(
             **run.model_dump(
                 include={
@@ -210,6 +211,7 @@ class Library:
             iterations=iterations,
             tokens=usage.tokens,
             cost=usage.cost,
+            denials=denials,
             duration=took,
         )  # fmt: skip
 

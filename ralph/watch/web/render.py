@@ -14,7 +14,7 @@ from markupsafe import Markup
 from starlette.responses import HTMLResponse, JSONResponse, Response
 
 from ralph.records.events import IterationFinished
-from ralph.records.projection import changes_text, describe, outcome_text
+from ralph.records.projection import changes_text, denials_text, describe, outcome_text
 from ralph.system.text import duration, one_line, printable
 
 if TYPE_CHECKING:
@@ -147,6 +147,7 @@ def _environment() -> Environment:
         "decision": _decision,
         "number_of": _number_of,
         "changes": changes_text,
+        "denials": denials_text,
         "outcome": outcome_text,
         "hunks": hunks,
     })

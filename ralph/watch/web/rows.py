@@ -22,6 +22,7 @@ class RunRow(BaseModel, frozen=True):
         stop_reason: None until it has ended.
         iterations: the finished ones.
         tokens, cost: None if they were not measured.
+        denials: denied tool calls.
         duration: in seconds, so far.
     """
 
@@ -38,6 +39,7 @@ class RunRow(BaseModel, frozen=True):
     iterations: int
     tokens: int | None
     cost: float | None
+    denials: int = 0
     duration: float
 
     @property

@@ -20,7 +20,7 @@ from ralph.prompt import Prompt
 from ralph.records.record import RunRecord, RunState
 from ralph.store import default_path, open_store
 from ralph.testing import ScriptedExecutor
-from ralph.types.output import Failed, Message, Output, TimedOut
+from ralph.types.output import Failed, Message, Output, TimedOut, ToolCall
 from ralph.workspace import open_workspace
 
 DONE = "It is done.\n\n---RALPH_STATUS---\nEXIT_SIGNAL: true\nREASON: all there\n---END_RALPH_STATUS---\n"
@@ -52,6 +52,20 @@ def test_why_words_were_no_claim_names_the_plan_though_a_record_keeps_only_its_c
     (workspace / "@fix_plan.md").write_text("- [x] parse\n- [ ] print\n")
     run = kept_run(*["All tasks are complete. Done."] * 3)
     assert "✗ the plan is done by 50 %" in ralph("show", run.id, "-i", "1", "--why").out
+
+
+def test_denied_tool_calls_are_in_the_list_and_in_the_summary(
+    ralph: Callable[..., Any], kept_run: Callable[..., RunRecord]
+) -> None:
+    kept_run(DONE)
+    assert "denied" not in ralph("runs").out
+    calls = tuple(ToolCall(id=str(number), name="bash", success=False, denied=True) for number in range(3))
+    run = kept_run(*[Output(text=text, tool_calls=calls) for text in ("I may not.", "Still not.")])
+    header, newest, oldest = ralph("runs").out.splitlines()
+    column = header.split().index("denied")
+    assert (newest.split("  ")[0], "  6  " in newest, "  6  " in oldest, column > 0) == (run.id, True, False, True)
+    assert json.loads(ralph("runs", "--json").out)[0]["denials"] == 6
+    assert "denied      6 tool calls; `ralph logs` shows which" in ralph("show", run.id).out
 
 
 def test_nothing_ran_yet(ralph: Callable[..., Any]) -> None:

@@ -202,6 +202,7 @@ async def test_two_permission_denied_iterations_open_the_breaker(workspace: Work
         record = await runner.run("write a")
     assert (record.stop_reason, record.iterations) == ("circuit_open", 2)
     assert "permission-denied" in record.detail
+    assert record.denials == record.history[-1].spent.denials == 2
     assert "denied" in executor.prompts[1].text
 
 

@@ -200,7 +200,7 @@ def test_many_runs_in_figures() -> None:
 
 def test_runs_that_are_wanted() -> None:
     run = listed("20261122-abc", task="Fix the Parser", stop_reason="stuck")
-    fast = ListedRun(run.id, run.task, AT, AT, "finished", "stuck", False, False, 1, 1.0, None, None, None)
+    fast = ListedRun(run.id, run.task, AT, AT, "finished", "stuck", False, False, 1, 1.0, None, None, None, 0)
     for each in (run, fast):
         for wanted, is_in in (
             (Wanted(), True),

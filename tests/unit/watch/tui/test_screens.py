@@ -3,6 +3,7 @@
 import os
 import sys
 from collections.abc import Awaitable, Callable
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, cast
 
@@ -12,7 +13,9 @@ from textual.css.query import NoMatches
 from ralph.cli.watch import _ask as ask
 from ralph.cli.watch import watch
 from ralph.errors import StoreError, UsageError
+from ralph.records.events import ToolFinished
 from ralph.store import MemoryStore
+from ralph.types.output import ToolCall
 from ralph.watch.tui.app import WatchApp
 
 SNAPSHOTS = Path(__file__).with_name("snapshots")
@@ -112,6 +115,18 @@ async def test_a_refused_request_says_why(tui: Tui) -> None:
         assert "Its process is gone. `ralph resume 20261119-eeee` continues it." in app.text
         await app.press("p")
         await app.shows("Run [b]x[/b] is not running")
+
+
+async def test_denied_tool_calls_stand_in_the_header(tui: Tui, make: Make) -> None:
+    store = MemoryStore()
+    await make(store, "run-1", 2, running=True)
+    async with tui(run="run-1", store=store) as app:
+        assert "denied" not in app.text
+        call = ToolCall(id="d", name="bash", arguments="{}", success=False, denied=True)
+        seq = await store.last_seq("run-1") + 1
+        event = ToolFinished(run_id="run-1", seq=seq, at=datetime.now(UTC), iteration=3, tool=call)
+        await store.append("run-1", [event])
+        await app.shows("1 tool call denied")
 
 
 async def test_the_newest_iteration_is_followed_until_another_one_is_chosen(tui: Tui, make: Make) -> None:

@@ -283,3 +283,11 @@ async def test_plots_that_are_asked_for_at_once_count_no_iteration_twice(tmp_pat
         library._series[run.id] = (await library.series(run)).points[:1]
         series = await asyncio.gather(*(library.series(run) for _ in range(3)))
     assert [[point.number for point in each.points] for each in series] == [[1, 2, 3]] * 3
+
+
+async def test_denied_tool_calls_are_on_the_pages_and_in_the_api(dashboard: Open, store: Store) -> None:
+    await store.create(ended(1, denials=3))
+    client = dashboard()
+    for page in ("/", "/runs/run-001"):
+        assert "3 tool calls denied" in (await client.get(page)).text
+    assert (await client.get("/api/runs")).json()["runs"][0]["denials"] == 3
