@@ -24,6 +24,7 @@ _BACKLOG = 256
 _MOST_DIFFERENCE = 200_000
 _EVERYWHERE = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}  # noqa: S104 - addresses that mean all, by one to open here
 _EXTENDED = ("iterations", "duration", "tokens", "requests", "cost")
+_NOT_RESUMED = {"running": "It is running.", "completed": "It is completed; start another one with `ralph run`."}
 _LAST_ANSWERS = 1
 """Seconds that open pages have at the end."""
 
@@ -137,7 +138,7 @@ async def _ask(store: "Store", run: "RunRecord", kind: str, given: Mapping[str, 
             if state != "paused":
                 raise UsageError(
                     f"Run {run.id} is not paused, so it cannot be continued from here.",
-                    "It is running." if state == "running" else f"{resume} continues it, in a terminal.",
+                    _NOT_RESUMED.get(state, f"{resume} continues it, in a terminal."),
                 )
             await send_request(store, run, "resume")
             return "It continues."

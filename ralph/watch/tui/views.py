@@ -99,10 +99,11 @@ def _activity(reading: Reading, state: str, width: int, option: str) -> Content:
         return Content.assemble((f"paused{until}: {why}", "$text-warning"), (" · r resumes", MUTED))
     if state == "crashed":
         return Content.assemble(("Its process is gone. ", "$text-warning"), f"{resume} continues it.")
-    why = one_line(run.detail or state.replace("_", " "), max(10, width - len(resume) - 16))
-    backed = f" · {one_line(run.verified_by, 80)}" if run.verified_by else ""
-    rest = backed if state == "completed" else f" · {resume}"
-    return Content.assemble(("ended  ", MUTED), why, (one_line(rest, 200) and rest, MUTED))
+    rest = "" if state == "completed" else f" · {resume}"
+    why = one_line(run.detail or state.replace("_", " "), max(10, width - len(rest) - 8))
+    backed = f" · {one_line(run.verified_by)}" if state == "completed" and run.verified_by else ""
+    rest = backed if len(why) + len(backed) + 8 <= width else rest
+    return Content.assemble(("ended  ", MUTED), why, (rest, MUTED))
 
 
 def message_view(view: RunView, record: IterationRecord | None, width: int) -> Content:
