@@ -21,8 +21,10 @@ LIMITS = {
     "entries": 24,
     "layers": 14,
     "arrows": 140,
-    "lines": 47_500,  # without the viewers; the goal is 36,000
+    "lines": 47_500,  # without the viewers and the fleet; the goal is 36,000
     "viewer_lines": 6_400,
+    "fleet_lines": 4_000,
+    "fleet_arrows": 20,
     "function_median": 6,
     "function_p90": 18,
     "function_longest": 80,
@@ -44,6 +46,9 @@ _VIEWERS = (
     "cli/report",
 )
 """What shows runs: the live display and the optional applications, which are counted apart."""
+
+_FLEET = ("fleet/", "cli/fleet")
+"""The optional engine of many runs, which is counted apart, with its arrows."""
 
 Functions = ast.FunctionDef | ast.AsyncFunctionDef
 
@@ -122,8 +127,8 @@ def files_of_an_iteration() -> int:
     return len(seen)
 
 
-def _is_viewer(path: Path) -> bool:
-    return path.relative_to(HOUSE).as_posix().startswith(_VIEWERS)
+def _is_in(path: Path, places: tuple[str, ...]) -> bool:
+    return path.relative_to(HOUSE).as_posix().startswith(places)
 
 
 def figures() -> dict[str, float]:
@@ -132,19 +137,24 @@ def figures() -> dict[str, float]:
     functions = [node for _, _, tree in found for node in ast.walk(tree) if isinstance(node, Functions)]
     sizes = sorted((node.end_lineno or node.lineno) - node.lineno + 1 for node in functions)
     lengths = [text.count("\n") for _, text, _ in found]
-    viewers = sum(text.count("\n") for path, text, _ in found if _is_viewer(path))
+    viewers = sum(text.count("\n") for path, text, _ in found if _is_in(path, _VIEWERS))
+    fleet = sum(text.count("\n") for path, text, _ in found if _is_in(path, _FLEET))
     texts = [text for _, _, tree in found for text in docstrings(tree)]
     rooms = entries()
+    drawn = arrows(rooms)
+    fleet_arrows = {arrow for arrow in drawn if "fleet" in arrow}
     contracts = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["importlinter"][
         "contracts"
     ]
     return {
         "entries": len(rooms),
         "layers": next(len(each["layers"]) for each in contracts if each.get("containers") == ["ralph"]),
-        "arrows": len(arrows(rooms)),
+        "arrows": len(drawn) - len(fleet_arrows),
+        "fleet_arrows": len(fleet_arrows),
         "modules": len(found),
-        "lines": sum(lengths) - viewers,
+        "lines": sum(lengths) - viewers - fleet,
         "viewer_lines": viewers,
+        "fleet_lines": fleet,
         "function_median": sizes[len(sizes) // 2],
         "function_p90": sizes[int(len(sizes) * 0.9)],
         "function_longest": sizes[-1],

@@ -1,0 +1,145 @@
+"""The tasks of a fleet, and the files that list them."""
+
+import json
+from pathlib import Path
+from typing import Any, cast
+
+from pydantic import BaseModel, Field, ValidationError, model_validator
+
+from ralph.decision.limits import Limits
+from ralph.errors import UsageError, plainly
+from ralph.system.files import read_regular
+
+VERSION = 1
+"""Of the records of tasks; a worker leaves tasks with a greater one to newer workers."""
+
+_MOST_BYTES = 50_000_000
+_MOST_TASKS = 100_000
+
+_NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,79}$"
+
+
+class Task(BaseModel, frozen=True, extra="forbid"):
+    """One task of a fleet: the work, the place for it, and what a worker must know before it starts.
+
+    Attributes:
+        name: how other tasks and commands call it; unique in the fleet.
+        repository: the address or path of a git repository, which each attempt gets a fresh worktree of.
+        folder: a folder on the worker's machine to work in, instead of a repository.
+        ref: the branch, tag or commit to begin from; None for the repository's own default.
+        branch: the branch that receives the result; None for one that is named after the run.
+        verify: commands that a claim of completion must pass.
+        limits: on the run; the ones that are not given come from the worker's settings.
+        priority: tasks with a greater one start first.
+        labels: a worker must have all of them.
+        after: names of tasks that must have been completed before.
+        settings: more settings of the run, as in ralph.toml.
+    """
+
+    version: int = Field(default=VERSION, ge=1)
+    name: str | None = Field(default=None, pattern=_NAME)
+    task: str = Field(min_length=1, max_length=100_000)
+    repository: str | None = Field(default=None, min_length=1, max_length=2_000)
+    folder: Path | None = None
+    ref: str | None = Field(default=None, min_length=1, max_length=250)
+    branch: str | None = Field(default=None, min_length=1, max_length=250)
+    verify: tuple[str, ...] = ()
+    limits: Limits = Limits()
+    priority: int = Field(default=0, ge=-1_000, le=1_000)
+    labels: tuple[str, ...] = ()
+    after: tuple[str, ...] = ()
+    settings: dict[str, Any] = {}
+
+    @model_validator(mode="after")
+    def _in_one_place(self) -> "Task":
+        if (self.repository is None) == (self.folder is None):
+            raise ValueError("a task has either a repository or a folder")
+        if not self.task.strip():
+            raise ValueError("the task is empty")
+        for git_name in (self.ref, self.branch, self.repository):
+            if git_name and git_name.startswith("-"):
+                raise ValueError(f"{git_name[:40]!r} begins with a dash")
+        return self
+
+    @property
+    def place(self) -> str:
+        """The repository or folder, by which runs in one place are counted."""
+        return self.repository or str(self.folder)
+
+
+def read_tasks(path: Path) -> list[Task]:
+    """Return the tasks of a YAML or JSON file: a list, or a table with `tasks` and what they have in common.
+
+    Raises:
+        UsageError: the file cannot be read, or a task in it is not valid.
+    """
+    try:
+        text = read_regular(path, _MOST_BYTES + 1).decode()
+    except (OSError, UnicodeDecodeError) as error:
+        why = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
+        raise UsageError(f"{path} cannot be read: {why}.", "Name a file of tasks in YAML or JSON.") from None
+    if len(text) > _MOST_BYTES:
+        raise UsageError(f"{path} is larger than {_MOST_BYTES:,} bytes.", "Submit it in several parts.")
+    return tasks_of(_parsed(text, path), str(path))
+
+
+def tasks_of(given: Any, name: str) -> list[Task]:
+    """Return the tasks of a parsed file. Raises `UsageError`, which names the file and the task."""
+    table = cast("dict[str, Any]", given) if isinstance(given, dict) else {"tasks": given}
+    common = {key: value for key, value in table.items() if key != "tasks"}
+    listed: Any = table.get("tasks", [common] if "task" in common else None)
+    if not isinstance(listed, list) or not listed:
+        raise UsageError(f"{name} has no list of tasks.", "Write `tasks:` and below it a list of tables with `task:`.")
+    items = cast("list[Any]", listed)
+    if len(items) > _MOST_TASKS:
+        raise UsageError(f"{name} has more than {_MOST_TASKS:,} tasks.", "Submit it in several parts.")
+    return [_task({**common, **_table(item, name, number)}, name, number) for number, item in enumerate(items, 1)]
+
+
+def _parsed(text: str, path: Path) -> Any:
+    try:
+        if path.suffix == ".json":
+            return json.loads(text)
+        return _yaml(text)
+    except (ValueError, RecursionError) as error:
+        raise UsageError(f"{path} cannot be parsed: {str(error)[:300]}.", "Write it as YAML or JSON.") from None
+
+
+def _yaml(text: str) -> Any:
+    try:
+        import yaml
+    except ImportError:
+        raise missing_extra("Tasks in YAML need the package pyyaml") from None
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    try:
+        return yaml.load(text, Loader=loader)  # noqa: S506 - a safe loader
+    except yaml.YAMLError as error:
+        raise ValueError(str(error)) from None
+
+
+def missing_extra(problem: str) -> UsageError:
+    """Return the error for a missing package of the extra `fleet`."""
+    return UsageError(
+        f"{problem}, which is not installed.",
+        "Install the extra `fleet`: `uv sync --all-packages --extra fleet` in a clone of Ralph, or "
+        "`pip install 'dbos>=3.4,<4' 'psycopg[binary]>=3.2,<4' 'pyyaml>=6.0.2,<7'` in the environment that Ralph is in.",
+    )
+
+
+def _table(item: Any, name: str, number: int) -> dict[str, Any]:
+    if not isinstance(item, dict):
+        raise UsageError(f"{name}: task {number} is not a table.", "Write `- task: …` for each task.")
+    return cast("dict[str, Any]", item)
+
+
+def _task(values: dict[str, Any], name: str, number: int) -> Task:
+    try:
+        return Task.model_validate(values)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        place = ".".join(map(str, first["loc"]))[:200]
+        said = plainly(first["msg"])
+        raise UsageError(
+            f"{name}: task {number}: {f'{place}: ' if place else ''}{said}.".replace("..", "."),
+            "`ralph fleet submit --help` names the fields of a task.",
+        ) from None

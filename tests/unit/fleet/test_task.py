@@ -1,0 +1,65 @@
+"""The file of tasks that `ralph fleet submit` reads."""
+
+from pathlib import Path
+
+import pytest
+
+from ralph.errors import UsageError
+from ralph.fleet import Task, read_tasks
+
+YAML = """
+repository: https://example.org/team/shop.git
+verify: [pytest -q]
+limits: {max_iterations: 5}
+tasks:
+  - task: Fix the login.
+    name: login
+  - task: Describe the login.
+    after: [login]
+    priority: 3
+    labels: [gpu]
+    repository: https://example.org/team/docs.git
+"""
+
+
+def test_what_tasks_have_in_common_is_written_once(tmp_path: Path):
+    (tmp_path / "tasks.yaml").write_text(YAML)
+    first, second = read_tasks(tmp_path / "tasks.yaml")
+    assert first.place == "https://example.org/team/shop.git"
+    assert (first.verify, first.limits.max_iterations) == (("pytest -q",), 5)
+    assert (second.after, second.priority, second.labels) == (("login",), 3, ("gpu",))
+    assert second.place == "https://example.org/team/docs.git"
+
+
+def test_json_and_a_single_task(tmp_path: Path):
+    (tmp_path / "tasks.json").write_text('{"task": "Fix it.", "folder": "/srv/shop"}')
+    assert read_tasks(tmp_path / "tasks.json") == [Task(task="Fix it.", folder=Path("/srv/shop"))]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("- task: x", "task 1: a task has either a repository or a folder"),
+        ("- {task: x, folder: /a, repository: b}", "either a repository or a folder"),
+        ("- {task: '  ', folder: /a}", "the task is empty"),
+        ("- {task: x, repository: --upload-pack=evil}", "begins with a dash"),
+        ("- {task: x, folder: /a, color: red}", "task 1: color"),
+        ("- {task: x, folder: /a, priority: high}", "task 1: priority"),
+        ("- just words", "task 1 is not a table"),
+        ("nothing: here", "has no list of tasks"),
+        ("[", "cannot be parsed"),
+        ("", "has no list of tasks"),
+        ("- !!python/object/apply:os.system ['true']", "cannot be parsed"),
+    ],
+)
+def test_a_wrong_file_is_named_with_its_task(text: str, said: str, tmp_path: Path):
+    (tmp_path / "tasks.yaml").write_text(text)
+    with pytest.raises(UsageError) as raised:
+        read_tasks(tmp_path / "tasks.yaml")
+    assert said in str(raised.value)
+    assert "tasks.yaml" in str(raised.value)
+
+
+def test_a_missing_file(tmp_path: Path):
+    with pytest.raises(UsageError, match="cannot be read"):
+        read_tasks(tmp_path / "none.yaml")
