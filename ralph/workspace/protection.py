@@ -197,6 +197,9 @@ class Protection:
     def _due(self, path: Path, before: _Kept | None, now: _Kept | None) -> tuple[_Kept | None, str]:
         """Return the state that a changed path should have, and what of it is restored if not all is."""
         inner = str(path) in self._within
+        one = before or now
+        if None in {before, now} and one and one.type == stat.S_IFDIR and not (inner or self._is_own(path)):
+            return now, ""  # what is protected is in it
         if inner and (now is None or (self.inner and not self.inner.is_live(path, now.state[0]))):
             return now, ""
         old, new = (each.content if each and each.type == stat.S_IFREG else None for each in (before, now))
@@ -236,7 +239,7 @@ class Protection:
         if before is not None and before.content is None and before.type != stat.S_IFDIR:
             return False
         try:
-            if before is not None and not any(path.is_relative_to(own) for own in self._own):
+            if before is not None and not self._is_own(path):
                 there = next(place for place in path.parents if os.path.lexists(place))
                 if there.resolve() == there:
                     path.parent.mkdir(parents=True, exist_ok=True)
@@ -255,6 +258,9 @@ class Protection:
         except (OSError, RuntimeError):  # the latter for links in a circle
             return False
         return True
+
+    def _is_own(self, path: Path) -> bool:
+        return any(path.is_relative_to(own) for own in self._own)
 
     def _look(self) -> dict[str, _Kept]:
         """Return the states of all protected paths, by absolute path."""
@@ -286,10 +292,22 @@ class Protection:
             if own.name == ".git" and is_folder(str(own)):  # only what takes its place matters
                 continue
             yield from (path for path in below(str(own)) if path not in self._but)
-        top = f"{self._workspace}/"
+        top, seen = f"{self._workspace}/", set[str]()
         for start in sorted({_start(pattern) for pattern in self._patterns if not pattern.startswith("!")}):
             inside = below(f"{top}{start}".rstrip("/"), skip=lambda path: self._noise(f"{path.removeprefix(top)}/"))
-            yield from (path for path in inside if self._protected(path.removeprefix(top)) and not is_folder(path))
+            for path in inside:
+                if path in self._kept or (self._protected(path.removeprefix(top)) and not is_folder(path)):
+                    yield from self._way_to(path, seen)
+
+    def _way_to(self, path: str, seen: set[str]) -> Iterator[str]:
+        """Yield the folders that lead to a path in the workspace, and the path; nothing beyond a link or a file."""
+        for folder in [str(each) for each in reversed(Path(path).parents) if self._workspace in each.parents]:
+            if folder not in seen:
+                yield folder
+                if not is_folder(folder):
+                    return
+                seen.add(folder)
+        yield path
 
     def _remembered(self, run_id: str) -> dict[str, _Kept]:
         """Return the record of an earlier process of the run; empty if it cannot be read."""

@@ -357,6 +357,51 @@ async def test_what_the_user_adds_is_protected(repo: Repository, tmp_path: Path)
     assert (repo.path / "src/b.txt").read_text() == "free to change\n"
 
 
+def _replaced(path: Path, *, by: str, outside: Path) -> None:
+    """Put something of another kind in the place of a file or folder."""
+    shutil.rmtree(path) if path.is_dir() else path.unlink()
+    match by:
+        case "nothing":
+            pass
+        case "folder":
+            (path / "within").mkdir(parents=True)
+            (path / "within" / "x").write_text("planted\n")
+        case "empty folder":
+            path.mkdir()
+        case "link":
+            path.symlink_to(outside)
+        case "broken link":
+            path.symlink_to(outside / "nowhere")
+        case "pipe":
+            os.mkfifo(path)
+        case _:
+            path.write_text("planted\n")
+
+
+@pytest.mark.parametrize("by", ["nothing", "folder", "empty folder", "link", "broken link", "pipe", "file"])
+@pytest.mark.parametrize("place", ["tests/deep/test_a.py", "tests/deep", "tests"])
+@pytest.mark.parametrize("pattern", ["tests/deep/test_a.py", "tests/**/test_*.py", "test_a.py"])
+async def test_a_protected_file_returns_whatever_takes_its_place_or_that_of_its_folder(
+    tmp_path: Path, place: str, by: str, pattern: str
+) -> None:
+    folder, outside = tmp_path / "workspace", tmp_path / "outside"
+    (folder / "tests/deep").mkdir(parents=True)
+    (folder / "tests/deep/test_a.py").write_text("assert True\n")
+    for there in (outside, outside / "deep"):
+        there.mkdir()
+        (there / "test_a.py").write_text("planted\n")
+    workspace = opened(folder, tmp_path, pattern)
+    await workspace.guard("run-1")
+    _replaced(folder / place, by=by, outside=outside)
+    restored = await workspace.restore_protected("run-1")
+    assert "tests/deep/test_a.py" in restored.restored
+    assert not restored.left
+    assert (folder / "tests/deep/test_a.py").read_text() == "assert True\n"
+    assert (folder / "tests/deep").resolve() == (folder / "tests/deep")
+    assert {path.read_text() for path in outside.rglob("*.py")} == {"planted\n"}, "nothing outside is touched"
+    assert (await workspace.restore_protected("run-1")) == RestoredPaths()
+
+
 async def test_nothing_is_written_through_a_link(repo: Repository, workspace: Workspace, tmp_path: Path) -> None:
     repo.write(".git/hooks/pre-commit", "#!/bin/sh\n")
     await workspace.guard("run-1")
