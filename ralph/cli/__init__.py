@@ -184,7 +184,7 @@ def _call(arguments: list[str]) -> int:
     except typer.TyperException as error:
         from ralph.cli.error_messages import usage_message
 
-        if message := usage_message(error):
+        if message := usage_message(error, arguments):
             raise UsageError(message) from None
         return UsageError.exit_code  # typer has shown the help instead
 

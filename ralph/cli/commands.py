@@ -1,6 +1,7 @@
 """The table of commands, and the group that imports a command's module when it is called."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from importlib import import_module
 from typing import Annotated, Any
 
@@ -8,39 +9,52 @@ import typer
 import typer.core
 import typer.main
 
-COMMANDS: Mapping[str, str] = {
-    "run": "run:run",
-    "resume": "resume:resume",
-    "pause": "control:pause",
-    "stop": "control:stop",
-    "tell": "control:tell",
-    "extend": "control:extend",
-    "demo": "demo:demo",
-    "runs": "runs:app",
-    "stats": "report:stats",
-    "show": "show:show",
-    "logs": "show:logs",
-    "watch": "watch:watch",
-    "report": "report:report",
-    "diff": "checkpoints:diff",
-    "rollback": "checkpoints:rollback",
-    "serve": "serve:serve",
-    "export": "exchange:export",
-    "import": "exchange:import_",
-    "analyze": "analyze:analyze",
-    "replay": "replay:replay",
-    "breaker": "breaker:app",
-    "init": "init:init",
-    "doctor": "doctor:doctor",
-    "config": "config:app",
-    "plugins": "plugins:plugins",
+from ralph.cli.examples import EXAMPLES, examples_of_all
+
+GROUPS: Mapping[str, Mapping[str, str]] = {
+    "Start": {"run": "run:run", "resume": "resume:resume", "demo": "demo:demo"},
+    "Watch": {
+        "runs": "runs:app",
+        "show": "show:show",
+        "logs": "show:logs",
+        "watch": "watch:watch",
+        "serve": "serve:serve",
+        "report": "report:report",
+        "stats": "report:stats",
+    },
+    "Control": {
+        "pause": "control:pause",
+        "stop": "control:stop",
+        "tell": "control:tell",
+        "extend": "control:extend",
+        "breaker": "breaker:app",
+    },
+    "Undo": {"diff": "checkpoints:diff", "rollback": "checkpoints:rollback"},
+    "Analyze": {
+        "analyze": "analyze:analyze",
+        "replay": "replay:replay",
+        "export": "exchange:export",
+        "import": "exchange:import_",
+    },
+    "Set up": {
+        "init": "init:init",
+        "doctor": "doctor:doctor",
+        "config": "config:app",
+        "plugins": "plugins:plugins",
+    },
 }
-"""In the order of `ralph --help`: the module of this package, and the function or the `typer.Typer` in it."""
+"""The panels of `ralph --help`, in order. A command names its module of this package, and a function or app in it."""
+
+COMMANDS: Mapping[str, str] = {name: path for group in GROUPS.values() for name, path in group.items()}
+
+_PANELS = {name: panel for panel, group in GROUPS.items() for name in group}
+_PANEL_OF_PLUGINS = "From plug-ins"
 
 _WIDE_ENOUGH = 72
 """The least number of columns in which the boxes of the help do not cut the names of options."""
 
 _ALIASES = {"continue": "resume"}
+_HELP = {"--help", "-h"}
 
 
 class _LazyGroup(typer.core.TyperGroup):
@@ -50,14 +64,28 @@ class _LazyGroup(typer.core.TyperGroup):
     """The descriptions of the plug-ins' commands by name, while the help is written."""
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
-        """Write the help of all commands, without loading any of them."""
+        """Write the help of all commands, without loading any of them, and examples."""
+        with self._only_described():
+            super().format_help(ctx, formatter)
+        write = typer.echo if self.rich_markup_mode else formatter.write
+        write(examples_of_all(GROUPS))
+
+    @contextmanager
+    def _only_described(self) -> Iterator[None]:
+        """Let `get_command` return descriptions of the commands, and load none."""
         from ralph.cli.plugins import described_commands
 
         self._described = described_commands()
         try:
-            super().format_help(ctx, formatter)
+            yield
         finally:
             self._described = None
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Parse the program's own options; `help COMMAND` means `COMMAND --help`."""
+        if args[:1] == ["help"]:
+            args = [*args[1:], "--help"]
+        return super().parse_args(ctx, args)
 
     def get_help_option(self, ctx: Any) -> Any:
         """Return the option `--help`, off by default: unset, typer would build a pydantic adapter to read it."""
@@ -76,7 +104,8 @@ class _LazyGroup(typer.core.TyperGroup):
         path = COMMANDS.get(_ALIASES.get(cmd_name, cmd_name))
         if self._described is not None:
             text = self._described[cmd_name] if path is None else _docstring(path, cmd_name)
-            return typer.core.TyperCommand(cmd_name, help=text)
+            panel = _PANELS.get(cmd_name, _PANEL_OF_PLUGINS)
+            return typer.core.TyperCommand(cmd_name, help=text, rich_help_panel=panel)
         if path is None:
             from ralph.cli.plugins import command_app, command_context
 
@@ -88,27 +117,30 @@ class _LazyGroup(typer.core.TyperGroup):
             return None
         found = typer.main.get_command(app)
         found.name = cmd_name
+        if examples := EXAMPLES.get(cmd_name):
+            found.epilog = "\n\n".join(["Examples:", *(f"  {each}" for each in examples)])
         _hide_types_of_flags(found, ctx)
         return found
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Find the called command. Before one of a plug-in, ask for consent to the settings of the folder."""
-        if args and args[0] not in COMMANDS and args[0] not in _ALIASES and "--help" not in args:
+        if args and args[0] not in COMMANDS and args[0] not in _ALIASES and not _HELP & {*args}:
             from ralph.cli.plugins import settle_settings
 
             settle_settings()
         name, found, rest = super().resolve_command(ctx, args)
-        if "--help" in args:
+        if _HELP & {*args}:
             _fit(found, ctx)
         return name, found, rest
 
 
 def command() -> Any:
     """Return the program as typer's command."""
-    app = typer.Typer(cls=_LazyGroup, no_args_is_help=True, add_completion=False)
+    own = {"help_option_names": ["--help", "-h"]}
+    app = typer.Typer(cls=_LazyGroup, no_args_is_help=True, add_completion=False, context_settings=own)
     app.callback()(_ralph)
     group = typer.main.get_command(app)
-    _hide_types_of_flags(group, typer.Context(group))
+    _hide_types_of_flags(group, typer.Context(group, **own))
     return group
 
 
@@ -168,7 +200,7 @@ def _ralph(
     *,
     version: Annotated[
         bool,
-        typer.Option("--version", help="Print the version and exit.", is_eager=True, callback=_show_version),
+        typer.Option("--version", "-V", help="Print the version and exit.", is_eager=True, callback=_show_version),
     ] = False,
 ) -> None:
     """Run a coding agent in a loop, and decide with evidence when the work is done."""

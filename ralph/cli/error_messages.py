@@ -9,7 +9,7 @@ from typing import Any
 import typer
 
 from ralph.cli.lookup import given_store, store_option
-from ralph.errors import naming_store, nearest, plainly
+from ralph.errors import naming_store, plainly
 from ralph.system.secrets import Redactor, secret_values
 from ralph.system.text import printable
 
@@ -37,7 +37,7 @@ def with_store(text: str, arguments: Sequence[str]) -> str:
     return naming_store(text, store_option(given_store(arguments)))
 
 
-def usage_message(error: typer.TyperException) -> str:
+def usage_message(error: typer.TyperException, arguments: Sequence[str] = ()) -> str:
     """Return the message for a usage error; empty if typer has shown the help instead."""
     context: Any = getattr(error, "ctx", None)
     message = " ".join(str(getattr(error, "format_message", error.__str__)()).split())
@@ -50,10 +50,15 @@ def usage_message(error: typer.TyperException) -> str:
     if type(error).__name__ == "NoSuchOption":
         message = f"There is no option {option}. {_nearest_option(option, command)}".rstrip()
     elif unknown := _UNKNOWN.match(message):
-        message = f"There is no command {unknown[1]!r}. {nearest(unknown[1], command.list_commands(context))}"
+        from ralph.cli.suggestions import of_command
+
+        remedy = of_command(unknown[1], command.list_commands(context), arguments)
+        message = f"There is no command {unknown[1]!r}. {remedy}"
     elif over := _LEFT_OVER.match(message):
-        message = f"{over[1][:_SHOWN]!r} is too much. Put quotes around a text of several words, or leave it out."
-    if message.endswith("?"):
+        from ralph.cli.suggestions import of_left_over
+
+        message = of_left_over(over[1], context)
+    if message.endswith(("?", "`.")):
         return message
     return f"{plainly(message).rstrip('.')}. `{context.command_path} --help` shows its use."
 

@@ -2,6 +2,7 @@
 
 import errno
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -11,25 +12,68 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
+import typer
 
 from ralph import __version__
 from ralph.cli import runs as runs_command
-from ralph.cli.commands import COMMANDS
+from ralph.cli.commands import COMMANDS, GROUPS, command
+from ralph.cli.examples import EXAMPLES
 from ralph.cli.run import exit_code
+from ralph.cli.suggestions import MEANT
 from ralph.records.record import RunRecord, StopReason
 from ralph.watch import Display
 
 
-def test_the_version(ralph: Callable[..., Any]) -> None:
-    ended = ralph("--version")
+@pytest.mark.parametrize("option", ["--version", "-V"])
+def test_the_version(ralph: Callable[..., Any], option: str) -> None:
+    ended = ralph(option)
     assert (ended.code, ended.out) == (0, f"ralph {__version__}\n")
 
 
 def test_help_lists_every_command(ralph: Callable[..., Any]) -> None:
     ended = ralph("--help")
     assert ended.code == 0
-    for command in ("run", "demo", "runs", "show", "analyze", "breaker", "init", "doctor", "config"):
-        assert f" {command} " in ended.out
+    for name in COMMANDS:
+        assert f" {name} " in ended.out
+
+
+@pytest.mark.parametrize(
+    ("words", "same"),
+    [(["-h"], ["--help"]), (["help"], ["--help"]), (["help", "runs", "prune"], ["runs", "prune", "-h"])],
+)
+def test_help_is_found_under_every_usual_name(ralph: Callable[..., Any], words: list[str], same: list[str]) -> None:
+    ended = ralph(*words)
+    assert ended.code == 0
+    assert "Usage: ralph" in ended.out
+    assert ended.out == ralph(*same).out
+
+
+def test_the_help_has_two_examples_for_each_group_in_80_columns(
+    ralph: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    lines = ralph("--help").out.partition("Examples:")[2].splitlines()
+    examples = [line[12:] for line in lines if line[12:].startswith("ralph ")]
+    assert len(examples) == 2 * len(GROUPS)
+    assert max(map(len, lines)) <= 80
+    assert [line[2:10].strip() for line in lines if line[2:3].isupper()] == [*GROUPS]
+
+
+@pytest.mark.parametrize("example", [each for examples in EXAMPLES.values() for each in examples])
+def test_every_example_in_the_help_can_be_called(example: str) -> None:
+    """Typer parses it; nothing is run."""
+    _, *words = shlex.split(example.partition(" < ")[0])
+    group = command()
+    context = typer.Context(group, info_name="ralph")
+    while words and hasattr(group, "resolve_command") and not words[0].startswith("-"):
+        name, group, words = group.resolve_command(context, words)
+        context = typer.Context(group, info_name=name, parent=context)
+    group.parse_args(context, words)
+
+
+def test_every_word_that_is_not_a_command_names_one() -> None:
+    assert not MEANT.keys() & COMMANDS.keys()
+    assert {meant.split()[0] for meant in MEANT.values()} - {"--version"} <= COMMANDS.keys()
 
 
 _HELP = """
@@ -77,9 +121,14 @@ def test_a_narrow_terminal_cuts_no_option(
     ("words", "said"),
     [
         (["rum"], "ralph: There is no command 'rum'. Did you mean 'run'?\n"),
-        *(
-            ([word], f"ralph: There is no option {word}. `ralph --help` shows its use.\n")
-            for word in ("--no-such", "-h", "-V")
+        (["--no-such"], "ralph: There is no option --no-such. `ralph --help` shows its use.\n"),
+        (["ls"], "ralph: There is no command 'ls'. Did you mean `ralph runs`?\n"),
+        (["help", "kill"], "ralph: There is no command 'kill'. Did you mean `ralph stop`?\n"),
+        (["Fix", "the tests"], "ralph: There is no command 'Fix'. Did you mean `ralph run \"Fix the tests\"`?\n"),
+        (["Fix $it now"], "ralph: There is no command 'Fix $it now'. Did you mean `ralph run 'Fix $it now'`?\n"),
+        (
+            ["tell", "last", "a", "b"],
+            'ralph: The text is several words, and only one text can be given. Quote it: `ralph tell last "a b"`.\n',
         ),
         (["breaker", "rest"], "ralph: There is no command 'rest'. Did you mean 'reset'?\n"),
         (["run", "--exectuor", "x"], "ralph: There is no option --exectuor. Did you mean '--executor'?\n"),
@@ -102,7 +151,7 @@ def test_a_narrow_terminal_cuts_no_option(
         ),
         (
             ["run", "Make", "the", "tests", "pass"],
-            "ralph: 'the tests pass' is too much. Put quotes around a text of several words, or leave it out. `ralph",
+            'ralph: The text is several words, and only one text can be given. Quote it: `ralph run "Make the tests',
         ),
         (["runs", "prune", "x" * 500], f"ralph: '{'x' * 80}' is too much. "),
     ],
@@ -120,7 +169,7 @@ def test_wrong_usage_is_one_paragraph_with_the_nearest_name(
 def test_without_a_command_the_help_is_shown(ralph: Callable[..., Any]) -> None:
     ended = ralph()
     assert ended.code == 2
-    assert "Commands" in ended.out + ended.err
+    assert "Start" in ended.out + ended.err
     assert "ralph:" not in ended.err
 
 

@@ -1,0 +1,71 @@
+"""What users type that is not a command, and the command that they mean; tasks of several words without quotes."""
+
+import shlex
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ralph.errors import nearest
+
+MEANT: Mapping[str, str] = {
+    **dict.fromkeys(("abort", "cancel", "end", "halt", "kill", "quit", "terminate"), "stop"),
+    **dict.fromkeys(("begin", "execute", "go", "launch", "loop", "start"), "run"),
+    **dict.fromkeys(("check", "checkup", "verify"), "doctor"),
+    **dict.fromkeys(("changes", "patch"), "diff"),
+    **dict.fromkeys(("cost", "costs", "metrics", "usage"), "stats"),
+    **dict.fromkeys(("dashboard", "gui", "ui", "web"), "serve"),
+    **dict.fromkeys(("describe", "explain", "info", "inspect", "why"), "show"),
+    **dict.fromkeys(("events", "log", "output", "tail"), "logs"),
+    **dict.fromkeys(("example", "tour", "try", "tutorial"), "demo"),
+    **dict.fromkeys(("history", "list", "ls"), "runs"),
+    **dict.fromkeys(("install", "plugin"), "plugins"),
+    **dict.fromkeys(("message", "msg", "say", "send"), "tell"),
+    **dict.fromkeys(("monitor", "top", "tui"), "watch"),
+    **dict.fromkeys(("new", "setup"), "init"),
+    **dict.fromkeys(("ps", "state", "status"), "runs"),
+    **dict.fromkeys(("restart", "unpause"), "resume"),
+    **dict.fromkeys(("restore", "revert", "undo"), "rollback"),
+    **dict.fromkeys(("setting", "settings"), "config"),
+    "clean": "runs prune",
+    "prune": "runs prune",
+    "plan": "init --plan",
+    "reset": "breaker reset",
+    "version": "--version",
+}
+
+_MOST_SHOWN = 80
+_TEXTS = ("prompt", "text")
+"""The parameters that take a text of several words."""
+
+
+def of_command(name: str, known: Sequence[str], arguments: Sequence[str]) -> str:
+    """Return the remedy for an unknown command: the one that is meant, or that a task needs `ralph run` and quotes.
+
+    Args:
+        name: the word as given.
+        known: the commands that exist there.
+        arguments: all words of the call.
+    """
+    meant = MEANT.get(name.lower(), "")
+    if meant.startswith("-") or meant.partition(" ")[0] in known:
+        return f"Did you mean `ralph {meant}`?"
+    words = [word for word in arguments if not word.startswith("-")]
+    remedy = nearest(name, known)
+    if words[:1] == [name] and not remedy.endswith("?") and len(" ".join(words).split()) > 1:
+        return f"Did you mean `ralph run {_quoted(words)}`?"
+    return remedy
+
+
+def of_left_over(extra: str, context: Any) -> str:
+    """Return the message for words that are too much: an unquoted text, or an argument that a command does not take."""
+    given = next((context.params[name] for name in _TEXTS if context.params.get(name)), None)
+    if given is None:
+        return f"{extra[:_MOST_SHOWN]!r} is too much. Put quotes around a text of several words, or leave it out."
+    path = " ".join(filter(None, (context.command_path, shlex.quote(context.params.get("run") or ""))))
+    path = path.removesuffix(" ''")
+    return f"The text is several words, and only one text can be given. Quote it: `{path} {_quoted([given, extra])}`."
+
+
+def _quoted(words: Sequence[str]) -> str:
+    text = " ".join(words)
+    shown = text if len(text) <= _MOST_SHOWN else f"{text[: _MOST_SHOWN - 1]}…"
+    return f'"{shown}"' if not set('"$`\\!') & {*shown} else shlex.quote(shown)
