@@ -1,6 +1,6 @@
 """The table of commands, and the group that imports a command's module when it is called."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from importlib import import_module
 from typing import Annotated, Any
@@ -14,6 +14,7 @@ from ralph.cli.examples import EXAMPLES, examples_of_all
 GROUPS: Mapping[str, Mapping[str, str]] = {
     "Start": {"run": "run:run", "resume": "resume:resume", "demo": "demo:demo"},
     "Watch": {
+        "status": "status:status",
         "runs": "runs:app",
         "show": "show:show",
         "logs": "show:logs",
@@ -39,8 +40,9 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
     "Set up": {
         "init": "init:init",
         "doctor": "doctor:doctor",
+        "login": "login:login",
         "config": "config:app",
-        "plugins": "plugins:plugins",
+        "plugins": "plugins:app",
     },
 }
 """The panels of `ralph --help`, in order. A command names its module of this package, and a function or app in it."""
@@ -71,7 +73,7 @@ class _LazyGroup(typer.core.TyperGroup):
         write(examples_of_all(GROUPS))
 
     @contextmanager
-    def _only_described(self) -> Iterator[None]:
+    def _only_described(self) -> Generator[None]:
         """Let `get_command` return descriptions of the commands, and load none."""
         from ralph.cli.plugins import described_commands
 
@@ -136,11 +138,12 @@ class _LazyGroup(typer.core.TyperGroup):
 
 def command() -> Any:
     """Return the program as typer's command."""
-    own = {"help_option_names": ["--help", "-h"]}
+    names = ["--help", "-h"]
+    own = {"help_option_names": names}
     app = typer.Typer(cls=_LazyGroup, no_args_is_help=True, add_completion=False, context_settings=own)
     app.callback()(_ralph)
     group = typer.main.get_command(app)
-    _hide_types_of_flags(group, typer.Context(group, **own))
+    _hide_types_of_flags(group, typer.Context(group, help_option_names=names))
     return group
 
 

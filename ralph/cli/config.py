@@ -1,18 +1,23 @@
-"""`ralph config show`: the settings in force, and the source of each."""
+"""`ralph config`: the settings in force with the source of each, and changes to a file of settings."""
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Annotated, Any
 
 import typer
 
 from ralph.cli.options import AsJson, Folder
 
-app = typer.Typer(add_completion=False, help="Show the settings in force.", no_args_is_help=True)
+app = typer.Typer(add_completion=False, help="Show the settings in force, or change them.", no_args_is_help=True)
+
+Key = Annotated[str, typer.Argument(metavar="KEY", help="The full name, such as limits.max_iterations.")]
+Values = Annotated[list[str], typer.Argument(metavar="VALUE...", help="The value; several for a list.")]
+Yours = Annotated[bool, typer.Option("--user", help="In your own file, for all folders; else in this folder's.")]
 
 
 @app.callback()
 def config() -> None:
-    """Show the settings in force."""
+    """Show the settings in force, or change them."""
 
 
 @app.command()
@@ -77,3 +82,46 @@ def _origin(key: str, origins: Mapping[str, str]) -> str:
     """Return the last source that sets any part of a setting."""
     said = [source for known, source in origins.items() if known == key or known.startswith(f"{key}.")]
     return said[-1] if said else "default"
+
+
+@app.command()
+def get(*, key: Key, directory: Folder = Path(), as_json: AsJson = False) -> None:
+    """Print the value of one setting, or of a section; secrets are masked."""
+    import json
+    import sys
+
+    from ralph.cli.output import print_json
+    from ralph.cli.settings import value_in
+    from ralph.errors import UnknownNameError
+    from ralph.loop.assembly import frozen_settings, redactor_for
+    from ralph.plugins.loading import load_plugins
+    from ralph.settings import Settings, read_settings, settings_in, workspace_folder
+
+    folder = workspace_folder(directory)
+    found = read_settings(folder, own="shown")
+    plugins = load_plugins(found, folder)
+    known = {each.key for each in settings_in(Settings)}
+    if key not in known and not key.startswith("plugins."):
+        raise UnknownNameError("setting", key, known)
+    value: Any = value_in(frozen_settings(found.settings, redactor_for(found.settings, plugins), plugins), key)
+    if as_json:
+        print_json({"key": key, "value": value, "source": _origin(key, found.origins)})
+    else:
+        shown = value if isinstance(value, str) else "" if value is None else json.dumps(value, ensure_ascii=False)
+        sys.stdout.write(f"{shown}\n")
+
+
+@app.command("set")
+def set_(*, key: Key, values: Values, user: Yours = False, directory: Folder = Path(), as_json: AsJson = False) -> None:
+    """Write a setting into the folder's ralph.toml, or into your own file; the rest of it stays as it is."""
+    from ralph.cli.edit_settings import changed_file
+    from ralph.cli.output import print_json, print_paragraph
+    from ralph.settings import user_file, workspace_folder
+
+    folder = workspace_folder(directory)
+    path = user_file() if user else folder / "ralph.toml"
+    line = changed_file(path, key, values, folder)
+    if as_json:
+        print_json({"file": str(path), "key": key, "line": line})
+    else:
+        print_paragraph(f"{path}: {key}: {line}")

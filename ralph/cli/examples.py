@@ -6,6 +6,7 @@ EXAMPLES: Mapping[str, tuple[str, ...]] = {
     "run": ('ralph run "Make the tests pass" --verify "pytest -q"', "ralph run -f task.md --max-iterations 20"),
     "resume": ("ralph resume", "ralph resume last --max-iterations 40"),
     "demo": ("ralph demo", "ralph demo --keep"),
+    "status": ("ralph status", "ralph status --json"),
     "runs": ("ralph runs --since 7d --search parser", "ralph runs --stop-reason stuck --json"),
     "show": ("ralph show last", "ralph show last --iteration 3 --why"),
     "logs": ("ralph logs last --follow", "ralph logs last --json"),
@@ -26,11 +27,12 @@ EXAMPLES: Mapping[str, tuple[str, ...]] = {
     "import": ("ralph import run.jsonl",),
     "init": ("ralph init", "ralph init --plan"),
     "doctor": ("ralph doctor", "ralph doctor --json"),
-    "config": ("ralph config show", "ralph config show --json"),
-    "plugins": ("ralph plugins", "ralph plugins --json"),
+    "login": ("ralph login", "ralph login --executor codex"),
+    "config": ("ralph config show", 'ralph config set verify "pytest -q"'),
+    "plugins": ("ralph plugins", "ralph plugins add claude"),
 }
 
-_IN_HELP = ("run", "demo", "show", "logs", "tell", "stop", "diff", "rollback", "analyze", "replay", "doctor", "init")
+_IN_HELP = ("run", "demo", "status", "show", "tell", "stop", "diff", "rollback", "analyze", "replay", "doctor", "init")
 """The commands with an example in `ralph --help`: two of each group."""
 
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ralph.cli.options import Folder
-from ralph.cli.output import console
+from ralph.cli.options import AsJson, Folder
+from ralph.cli.output import console, print_json
 from ralph.errors import UsageError, WorkspaceError
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ The agent takes the first open box, does it, and ticks it. The work is done when
 """
 
 
-def init(*, directory: Folder = Path(), plan: Planned = False, force: Force = False) -> None:
+def init(*, directory: Folder = Path(), plan: Planned = False, force: Force = False, as_json: AsJson = False) -> None:
     """Write a ralph.toml with the project's own test command; with --plan, an existing one stays as it is."""
     from ralph.settings import own_sources, remember, workspace_folder
     from ralph.verifiers import detect_test_command
@@ -63,16 +63,20 @@ def init(*, directory: Folder = Path(), plan: Planned = False, force: Force = Fa
             del files[settings]
     _require_absent(files, force=force)
     for path, text in files.items():
-        _write(path, text)
+        write_file(path, text)
+    if settings in files:
+        for source in own_sources(folder):
+            if source.name == str(settings):
+                remember(source)  # the user asked for the file, so it needs no further consent
+    if as_json:
+        print_json({"wrote": [str(path) for path in files], "verify": detected.command if detected else None})
+        return
     out = console()
     for path in files:
         out.print(f"Wrote {path}")
     if settings not in files:
         out.print(f"{settings} stays as it is.")
         return
-    for source in own_sources(folder):
-        if source.name == str(settings):
-            remember(source)  # the user asked for the file, so it needs no further consent
     if detected:
         out.print(f"A run is completed when `{detected.command}` succeeds ({detected.reason}).")
     else:
@@ -97,8 +101,8 @@ def _require_absent(files: dict[Path, str], *, force: bool) -> None:
         raise UsageError(f"{' and '.join(there)} already {verb}.", "Edit it, or overwrite it with --force.")
 
 
-def _write(path: Path, text: str) -> None:
-    """Write the file by rename, so never through an existing link."""
+def write_file(path: Path, text: str) -> None:
+    """Write a file by rename, so never through an existing link. Raises `WorkspaceError`."""
     try:
         handle, draft = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
         with os.fdopen(handle, "w", encoding="utf-8") as file:

@@ -1,9 +1,11 @@
-"""`ralph plugins` lists the loaded plug-ins; this module also loads them, and their commands, for other commands."""
+"""`ralph plugins` lists the plug-ins or adds one; this module also loads them, with their commands, for others."""
 
 import sys
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
 
 from ralph.cli.options import AsJson, Folder, NoPlugins
 from ralph.cli.output import print_json, print_paragraph, print_table
@@ -17,13 +19,35 @@ if TYPE_CHECKING:
     from ralph.plugins import Command, CommandContext, Plugins
     from ralph.plugins.discovery import Offer, Plugin
 
+Names = Annotated[list[str], typer.Argument(metavar="NAME...", help="Plug-ins of Ralph, such as claude or notify.")]
+Run = Annotated[bool, typer.Option("--run", help="Run the command, rather than print it.")]
 
-def plugins(*, directory: Folder = Path(), as_json: AsJson = False, no_plugins: NoPlugins = False) -> int:
+
+app = typer.Typer(add_completion=False, help="List the plug-ins, or add one.")
+
+
+@app.command()
+def add(*, names: Names, run: Run = False, as_json: AsJson = False) -> None:
+    """Print the command that installs a plug-in beside this Ralph, however that was installed; with --run, run it.
+
+    It fits `uv tool`, `uvx`, pipx, pip and a clone. With --run, the exit code is the installer's.
+    """
+    from ralph.cli.install import add_plugins
+
+    add_plugins(names, run=run, as_json=as_json)
+
+
+@app.callback(invoke_without_command=True)
+def plugins(
+    context: typer.Context, *, directory: Folder = Path(), as_json: AsJson = False, no_plugins: NoPlugins = False
+) -> int:
     """List the plug-ins: where each comes from, what it adds, and its problems.
 
     The list includes installed plug-ins and the folder's file .ralph/plugin.py, which needs consent. Exits with 2 if
     two plug-ins conflict, since no run can start then, and with 0 if one fails, since a run leaves it out.
     """
+    if context.invoked_subcommand is not None:
+        return 0
     from ralph.plugins.loading import are_off, load_plugins
     from ralph.settings import read_settings, workspace_folder
 

@@ -5,9 +5,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ralph.errors import nearest
+from ralph.plugins.install import missing_plugin
 
 MEANT: Mapping[str, str] = {
     **dict.fromkeys(("abort", "cancel", "end", "halt", "kill", "quit", "terminate"), "stop"),
+    **dict.fromkeys(("auth", "logon", "signin"), "login"),
     **dict.fromkeys(("begin", "execute", "go", "launch", "loop", "start"), "run"),
     **dict.fromkeys(("check", "checkup", "verify"), "doctor"),
     **dict.fromkeys(("changes", "patch"), "diff"),
@@ -21,7 +23,7 @@ MEANT: Mapping[str, str] = {
     **dict.fromkeys(("message", "msg", "say", "send"), "tell"),
     **dict.fromkeys(("monitor", "top", "tui"), "watch"),
     **dict.fromkeys(("new", "setup"), "init"),
-    **dict.fromkeys(("ps", "state", "status"), "runs"),
+    **dict.fromkeys(("ps", "state"), "status"),
     **dict.fromkeys(("restart", "unpause"), "resume"),
     **dict.fromkeys(("restore", "revert", "undo"), "rollback"),
     **dict.fromkeys(("setting", "settings"), "config"),
@@ -45,6 +47,8 @@ def of_command(name: str, known: Sequence[str], arguments: Sequence[str]) -> str
         known: the commands that exist there.
         arguments: all words of the call.
     """
+    if missing := missing_plugin("ralph_commands", name) if "plugins" in known else "":
+        return missing
     meant = MEANT.get(name.lower(), "")
     if meant.startswith("-") or meant.partition(" ")[0] in known:
         return f"Did you mean `ralph {meant}`?"

@@ -381,6 +381,10 @@ class Executor:
         """
         return ""
 
+    async def login_command(self) -> list[str]:
+        """Return the command with which the user logs the agent in, for `ralph login`; empty if it has none."""
+        return []
+
     async def start(self) -> None:
         """Prepare for turns. Raises `ExecutorUnavailableError` if the executor cannot work at all."""
 

@@ -100,6 +100,9 @@ class FallbackExecutor(Executor):
         self.secondary.confine(confinement, permissions)
         self.confinement = self.primary.confinement
 
+    async def login_command(self) -> list[str]:
+        return await self.primary.login_command()
+
     async def start(self) -> None:
         """Start the primary, or the secondary if the primary cannot work."""
         problem = await self._unready(self.primary)

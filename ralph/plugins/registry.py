@@ -26,6 +26,7 @@ from ralph.plugins.discovery import (
     objection,
     of_object,
 )
+from ralph.plugins.install import missing_plugin
 from ralph.plugins.own_settings import Tables, secrets_in, shown_table
 from ralph.plugins.providers import BuildContext
 from ralph.system.foreign import register
@@ -301,6 +302,8 @@ class Plugins:
         if name in known:
             return known[name]
         error = UnknownNameError(PARTS[hook].kind, name, known)
+        if missing := missing_plugin(hook, name):
+            error.remedy = missing
         broken = sorted(plugin.name for plugin in self.all if plugin.problems)
         if broken:
             error.remedy += f" `ralph plugins` shows what is wrong with {', '.join(broken[:5])}."

@@ -58,7 +58,7 @@ _AT_ENDPOINT = {
 }
 _OTHER = "check that the endpoint of --base-url answers; its log says more"
 _AT_GITHUB = {
-    "auth": "start `copilot` and enter /login, or set GH_TOKEN, or name your own endpoint with --base-url",
+    "auth": "log in with `ralph login`, or set GH_TOKEN, or name your own endpoint with --base-url",
     403: "check that the account has Copilot and may use the model, or choose another one with --model",
     "refused": "choose another model with --model; if the request was too long, give a smaller task",
 }
@@ -86,7 +86,12 @@ def summary_rows(
     if len(end.still_open) > _EVIDENCE:
         rows.append(("", f"and {len(end.still_open) - _EVIDENCE} more"))
     if step := next_step(
-        end.stop_reason, last.outcome if last else None, detail=end.detail, endpoint=endpoint, kept=kept
+        end.stop_reason,
+        last.outcome if last else None,
+        last.executor if last else "",
+        detail=end.detail,
+        endpoint=endpoint,
+        kept=kept,
     ):
         rows.append(("next", naming_store(step, store)))
     unanswered = end.iterations - sum(end.executors.values())
@@ -138,6 +143,7 @@ def print_summary(
 def next_step(
     reason: StopReason | None,
     outcome: Outcome | None = None,
+    executor: str = "",
     *,
     detail: str = "",
     endpoint: bool = False,
@@ -145,11 +151,14 @@ def next_step(
 ) -> str:
     """Return what the user can do after a run, as one line without a full stop; empty if nothing needs to be done.
 
-    The arguments are those of `print_summary`; `detail` is the reason in the words of the run's end.
+    The arguments are those of `print_summary`; `executor` is the one that failed last, and `detail` is the reason in
+    the words of the run's end.
     """
     usual = (_NEXT if kept else _NEXT_UNSTORED).get(reason or "", "")
     if reason == "executor_unavailable" and isinstance(outcome, Failed):
         steps, other = (_AT_ENDPOINT, _OTHER) if endpoint else (_AT_GITHUB, usual)
+        if not endpoint and outcome.failure == "auth" and executor and not executor.startswith("copilot"):
+            return f"log in with `ralph login --executor {executor}`, or name your own endpoint with --base-url"
         return next((step for what, step in steps.items() if what in {outcome.status, outcome.failure}), other)
     if reason == "circuit_open" and "permission-denied" in detail:
         return f"see what was denied (`ralph logs`), and {_ALLOW}" if kept else _ALLOW

@@ -146,6 +146,8 @@ def test_flags_by_themselves_exist(subtests: pytest.Subtests) -> None:
         (),
         *((name,) for name in group.list_commands(None)),
         ("runs", "prune"),
+        ("config", "set"),
+        ("plugins", "add"),
         *(("score", one) for one in score),
     ]
     known = {"--help", "--no-verify"}.union(*(flags(path) for path in paths))

@@ -121,6 +121,10 @@ class ClaudeExecutor(AgentExecutor):
         seen = not self.logs_in or any(os.environ.get(name) for name in _LOGINS)
         return str(program) if seen else f"{program}; Ralph cannot see a login that it keeps itself"
 
+    async def login_command(self) -> list[str]:
+        own = ["env", f"CLAUDE_CONFIG_DIR={self.home}"] if self.home else []
+        return [*own, str(_runnable(self.program or _found())), "auth", "login"]
+
     async def start(self) -> None:
         await super().start()
         self._temporary = self.own_folder("tmp")

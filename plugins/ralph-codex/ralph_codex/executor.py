@@ -100,6 +100,10 @@ class CodexExecutor(ProgramExecutor):
             await self._require_login(program)
         return str(program)
 
+    async def login_command(self) -> list[str]:
+        program = self._named or await provide_codex(progress=self.progress)
+        return ["env", f"CODEX_HOME={self.home}", str(program), "login"]
+
     async def start(self) -> None:
         await super().start()
         if self._named:

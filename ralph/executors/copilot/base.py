@@ -57,6 +57,13 @@ class CopilotExecutor(AgentExecutor):
         """The endpoint's key."""
         return self.api_key or NO_KEY
 
+    async def login_command(self) -> list[str]:
+        """Return the command of the CLI, which is fetched if there is none; the SDK's runtime has no login."""
+        from ralph.executors.copilot.provision import program_name, provide_cli
+
+        named = self.program if self.program and self.program.name == program_name() else None
+        return [str(named or (await provide_cli(progress=self.progress)).path), "login"]
+
     def user_folders(self) -> list[Path]:
         return [Path.home() / ".copilot"]
 

@@ -92,5 +92,5 @@ def _login(env: Mapping[str, str]) -> Finding:
         "login",
         ok=False,
         detail="nothing in the environment; Ralph cannot see a login that the CLI keeps itself",
-        remedy="Start `copilot` and enter /login, or set GH_TOKEN, or name a model of your own with --base-url.",
+        remedy="Log in with `ralph login`, or set GH_TOKEN, or name a model of your own with --base-url.",
     )

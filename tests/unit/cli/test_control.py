@@ -192,7 +192,7 @@ def test_a_log_advises_what_helps_with_the_endpoint_that_the_run_had(ralph: Ralp
         IterationFinished(**about, outcome=refused, decision=stopped),
         RunFinished(**about, **facts, stop_reason="executor_unavailable", detail="no such key"),
     )
-    assert "start `copilot` and enter /login" in ralph("logs", done.id).out
+    assert "log in with `ralph login`" in ralph("logs", done.id).out
     rewritten(done, settings={"executor": {"base_url": "http://127.0.0.1:9/v1"}})
     assert "set the endpoint's key" in ralph("logs", done.id).out
 

@@ -25,7 +25,7 @@ from ralph.watch.terminal import evidence_text
         (Failed(failure="refused", status=404), True, "--model"),
         (Failed(failure="refused", status=400), True, "smaller task"),
         (Failed(failure="unavailable", status=500), True, "endpoint"),
-        (Failed(failure="auth"), False, "/login"),
+        (Failed(failure="auth"), False, "`ralph login`"),
         (Failed(failure="auth", status=401), False, "GH_TOKEN"),
         (Failed(failure="refused", status=403), False, "account"),
         (Failed(failure="refused", status=404), False, "--model"),
@@ -165,3 +165,11 @@ def test_the_iterations_of_each_executor_and_the_unanswered_ones_add_up() -> Non
     with PlainDisplay(out) as display:
         display.show(end)
     assert "4 (copilot-cli 1, copilot-sdk 2, unanswered 1)" in out.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("executor", "said"),
+    [("copilot-sdk", "`ralph login`,"), ("claude", "`ralph login --executor claude`"), ("codex", "--executor codex")],
+)
+def test_the_login_is_that_of_the_agent_that_failed(executor: str, said: str) -> None:
+    assert said in next_step("executor_unavailable", Failed(failure="auth"), executor)

@@ -1,0 +1,42 @@
+"""`ralph plugins add`: the command that installs a plug-in beside this Ralph."""
+
+import os
+import sys
+from collections.abc import Sequence
+from typing import NoReturn
+
+from ralph.cli.output import print_json, print_paragraph
+from ralph.errors import PluginError, UnknownNameError, UsageError
+from ralph.plugins.install import KNOWN, install_command, is_installed, is_temporary, shown
+
+
+def add_plugins(names: Sequence[str], *, run: bool, as_json: bool) -> None:
+    """Print or run the command; see `ralph.cli.plugins.add`. Raises `UsageError`."""
+    wanted = [each if each in KNOWN else f"ralph-{each}" for each in names]
+    for name, each in zip(names, wanted, strict=True):
+        if each not in KNOWN:
+            raise UnknownNameError("plug-in of Ralph", name, (known.removeprefix("ralph-") for known in KNOWN))
+    missing = [each for each in wanted if not is_installed(each)]
+    command = install_command(missing) if missing else []
+    if run and missing and is_temporary():
+        problem = "`uvx` runs Ralph in an environment of its own, where nothing can be added."
+        raise UsageError(problem, f"Call it with the plug-in: `{shown(command)}`.")
+    if as_json:
+        print_json({"plugins": wanted, "missing": missing, "command": command, "runs": run and bool(missing)})
+    elif not missing:
+        print_paragraph(f"Installed already: {', '.join(wanted)}.")
+    elif not run:
+        print_paragraph(shown(command))
+    if run and missing:
+        _become(command)
+
+
+def _become(command: list[str]) -> NoReturn:
+    """Become the installer: it may replace Ralph's own files, so no code of Ralph may run after it."""
+    sys.stderr.write(f"ralph: Running `{shown(command)}`.\n")
+    sys.stdout.flush()
+    sys.stderr.flush()
+    try:
+        os.execvp(command[0], command)  # noqa: S606 - no shell is wanted
+    except OSError as error:
+        raise PluginError(f"{command[0]} cannot be run: {error.strerror}.", "Install it, or run the command.") from None

@@ -1,0 +1,103 @@
+"""The command that installs a plug-in, by the way in which Ralph was installed."""
+
+import json
+import os
+import subprocess
+import sys
+from importlib.metadata import entry_points
+from pathlib import Path
+
+import pytest
+
+from ralph.plugins import install
+from ralph.plugins.install import KNOWN, PARTS_ELSEWHERE, install_command, missing_plugin
+
+CLONE = Path(__file__).parents[3]
+PLUGINS = CLONE / "plugins"
+
+_RECEIPT = """\
+[tool]
+requirements = [
+    {{ name = "ralph-notify", directory = "{clone}/plugins/ralph-notify" }},
+    {{ name = "ralph-runtime", extras = ["tui"], directory = "{clone}" }},
+    {{ name = "other", specifier = ">=2" }},
+]
+"""
+
+
+def test_every_part_of_a_plugin_is_listed_with_its_distribution() -> None:
+    assert {path.name for path in PLUGINS.iterdir() if (path / "pyproject.toml").exists()} == {*KNOWN}
+    here = {entry.dist.name for entry in entry_points(group="ralph") if entry.dist}
+    assert here >= {*KNOWN}, "the tests need all plug-ins"
+
+
+def test_a_tool_keeps_its_other_plugins(tmp_path: Path) -> None:
+    (tmp_path / "uv-receipt.toml").write_text(_RECEIPT.format(clone=CLONE))
+    assert install_command(["ralph-claude"], tmp_path) == [
+        *("uv", "tool", "install", f"{CLONE}[tui]", "--with", f"{PLUGINS}/ralph-notify", "--with", "other>=2"),
+        *("--with", f"{PLUGINS}/ralph-claude"),
+    ]
+
+
+@pytest.mark.parametrize("receipt", ["", "[tool]\nrequirements = 5\n", "no TOML"])
+def test_a_broken_receipt_is_left_out(tmp_path: Path, receipt: str) -> None:
+    (tmp_path / "uv-receipt.toml").write_text(receipt)
+    assert "install" in install_command(["ralph-claude"], tmp_path)
+
+
+def test_other_installers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    place = f"{PLUGINS}/ralph-claude"
+    monkeypatch.setattr(install, "find_spec", {"pip": None}.get)
+    assert install_command(["ralph-claude"], tmp_path) == [
+        *("uv", "pip", "install", "--python", sys.executable),
+        place,
+    ]
+    monkeypatch.setattr(install, "find_spec", {"pip": object()}.get)
+    assert install_command(["ralph-claude"], tmp_path) == [sys.executable, "-m", "pip", "install", place]
+    (tmp_path / "pipx_metadata.json").touch()
+    assert install_command(["ralph-claude"], tmp_path) == ["pipx", "inject", "ralph-runtime", place]
+    temporary = tmp_path / "archive-v0" / "x"
+    assert install_command(["ralph-claude"], temporary) == ["uvx", "--from", str(CLONE), "--with", place, "ralph"]
+
+
+def test_a_wheel_is_taken_from_beside_ralphs_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    wheel = tmp_path / "ralph_claude-0.1.0-py3-none-any.whl"
+    wheel.touch()
+    monkeypatch.setattr(install, "_origin", lambda: tmp_path / "ralph_runtime-0.1.0-py3-none-any.whl")
+    assert install_command(["ralph-claude"], tmp_path)[-1] == str(wheel)
+    assert install_command(["ralph-codex"], tmp_path)[-1] == "ralph-codex"
+
+
+def test_a_missing_part_names_its_plugin_and_an_unknown_one_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert missing_plugin("ralph_executors", "claude") == "", "it is installed here"
+    monkeypatch.setattr(install, "is_installed", frozenset[str]().__contains__)
+    for hook, parts in PARTS_ELSEWHERE.items():
+        for name, distribution in parts.items():
+            assert f"the plug-in {distribution}, which is not installed: `" in missing_plugin(hook, name)
+    assert missing_plugin("ralph_executors", "nope") == ""
+
+
+@pytest.mark.long
+@pytest.mark.timeout(600)
+def test_a_plugin_is_added_to_an_environment_of_its_own(tmp_path: Path) -> None:
+    """In a clean environment: the missing command names the plug-in, and works once it is added."""
+    env = {name: value for name, value in os.environ.items() if name not in {"VIRTUAL_ENV", "PYTHONPATH"}}
+    env |= {"HOME": str(tmp_path), "NO_COLOR": "1", "UV_CACHE_DIR": _cache()}
+
+    def call(*words: str, code: int = 0) -> str:
+        done = subprocess.run(words, capture_output=True, text=True, env=env, check=False, cwd=tmp_path)
+        assert done.returncode == code, done.stderr
+        return done.stdout + done.stderr
+
+    call("uv", "venv", "-q", "--python", sys.executable, "own")
+    python, ralph = f"{tmp_path}/own/bin/python", f"{tmp_path}/own/bin/ralph"
+    call("uv", "pip", "install", "-q", "--python", python, str(CLONE))
+    assert "ralph-notify" in call(ralph, "notify", code=2)
+    assert f"{PLUGINS}/ralph-notify" in call(ralph, "plugins", "add", "notify")
+    call(ralph, "plugins", "add", "notify", "--run")
+    assert "Send a test notification" in call(ralph, "notify", "--help")
+    assert json.loads(call(ralph, "plugins", "add", "notify", "--json"))["missing"] == []
+
+
+def _cache() -> str:
+    return subprocess.run(["uv", "cache", "dir"], capture_output=True, text=True, check=True).stdout.strip()
