@@ -18,7 +18,7 @@ PARTS_ELSEWHERE: Mapping[str, Mapping[str, str]] = {
     "ralph_analyzers": {"grounding": "ralph-grounding"},
     "ralph_task_sources": {"github": "ralph-github"},
 }
-"""What comes with a plug-in: for each hook the names of the parts, with the distribution that has each."""
+"""Parts that come with a plug-in: for each hook the names of the parts, with the distribution that has each."""
 
 KNOWN: tuple[str, ...] = tuple(sorted({each for parts in PARTS_ELSEWHERE.values() for each in parts.values()}))
 """The distributions of Ralph's plug-ins."""
