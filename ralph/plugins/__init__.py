@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from ralph.plugins.providers import BuildContext as BuildContext
     from ralph.plugins.providers import Command as Command
     from ralph.plugins.providers import CommandContext as CommandContext
+    from ralph.plugins.providers import Delivery as Delivery
     from ralph.plugins.providers import PromptContext as PromptContext
     from ralph.plugins.providers import PromptPart as PromptPart
     from ralph.plugins.providers import Provider as Provider

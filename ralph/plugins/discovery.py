@@ -200,6 +200,7 @@ PARTS = {
     "ralph_strategies": PartKind("exit strategy", ""),
     "ralph_prompt_parts": PartKind("prompt part", "ralph.plugins.providers:PromptPart"),
     "ralph_observers": PartKind("observer", "ralph.hooks:Hooks", unique=False),
+    "ralph_deliveries": PartKind("function for deliveries", "", unique=False),
     "ralph_commands": PartKind("command", "ralph.plugins.providers:Command"),
     "ralph_task_sources": PartKind("task source", "ralph.plugins.providers:Provider"),
     "ralph_displays": PartKind("display", "ralph.plugins.providers:Provider"),
@@ -207,6 +208,9 @@ PARTS = {
     "ralph_stores": PartKind("store", "ralph.plugins.providers:Provider"),
 }
 """The kinds of things by hook; `ralph_settings` returns a model instead."""
+
+_FUNCTIONS = {"ralph_detectors": (1, "a reply"), "ralph_deliveries": (2, "a delivery and a record")}
+"""The number of arguments of functions, and what they are."""
 
 
 def name_of(thing: Any) -> str:
@@ -229,9 +233,10 @@ def objection(hook: str, thing: object) -> str:
         name = cast("object", getattr(thing, "name", None))
         nameless = form.unique and not (isinstance(name, str) and name.strip())
         return f"returned {_article(form.kind)} without a name" if nameless else ""
-    if hook == "ralph_detectors":
-        usable = callable(thing) and _takes(thing, 1)
-        return "" if usable else f"returned {_shown(thing)}, which is not a function of a reply"
+    if hook in _FUNCTIONS:
+        arguments, meant = _FUNCTIONS[hook]
+        usable = callable(thing) and _takes(thing, arguments)
+        return "" if usable else f"returned {_shown(thing)}, which is not a function of {meant}"
     named = isinstance(getattr(thing, "name", None), str)
     claims = not isinstance(thing, type) and callable(getattr(thing, "claim", None))
     return "" if named and claims else f"returned {_shown(thing)}, which has no name or no method `claim`"

@@ -8,7 +8,7 @@ from ralph.analysis.detectors import Detector
 from ralph.analysis.result import Analysis, AnalysisContext, Analyzer, Reply, Signal
 from ralph.decision.claims import Case, Claim
 from ralph.plugins.discovery import PARTS, Offer, failure, name_of
-from ralph.plugins.providers import PromptContext
+from ralph.plugins.providers import Delivery, PromptContext
 from ralph.status import Status
 from ralph.system.text import printable
 from ralph.types.output import Output
@@ -63,6 +63,18 @@ def guarded_detector(offer: Offer) -> Detector:
 
     detect.__name__ = name_of(offer.thing)
     return detect
+
+
+def announce(offers: Iterable[Offer], delivery: Delivery, record: object) -> list[str]:
+    """Call the plug-ins' functions for deliveries; return the problems of those that failed. Blocks."""
+    problems: list[str] = []
+    for offer in offers:
+        try:
+            offer.thing(delivery, record)
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - anything may come from foreign code
+            _complain(offer, f"failed: {failure(error)}")
+            problems.append(f"{offer.plugin.title} failed: {failure(error)}")
+    return problems
 
 
 def _text(offer: Offer, context: PromptContext) -> str:

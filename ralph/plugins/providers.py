@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from pkgutil import resolve_name
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from ralph.plugins.spec import hookimpl
 from ralph.settings import ExecutorSettings
@@ -146,6 +146,25 @@ class PromptPart:
     name: str
     about: str
     text: Callable[[PromptContext], str]
+
+
+@dataclass(frozen=True, slots=True)
+class Delivery:
+    """Where the result of a run of the fleet is.
+
+    Attributes:
+        kind: "pushed" to the source, kept as a "bundle", left in its "folder", or "nothing" if nothing was changed.
+        branch: the result's branch; empty without one.
+        commit: its commit; empty without one.
+        where: the source's address, the bundle or the folder.
+        problem: why it was not pushed under its name, or what it lacks; empty if all is well.
+    """
+
+    kind: Literal["pushed", "bundle", "folder", "nothing"]
+    branch: str = ""
+    commit: str = ""
+    where: str = ""
+    problem: str = ""
 
 
 @dataclass(frozen=True, slots=True)

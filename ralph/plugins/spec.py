@@ -8,7 +8,7 @@ Ralph calls each hook once, at the start, in the thread that runs everything els
 leave the work to them.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 import pluggy
@@ -16,10 +16,11 @@ import pluggy
 if TYPE_CHECKING:
     from pydantic import BaseModel
 
+    from ralph import RunRecord
     from ralph.analysis import Detector, Keyword
     from ralph.decision.claims import Strategy
     from ralph.hooks import Hooks
-    from ralph.plugins.providers import Command, PromptPart, Provider
+    from ralph.plugins.providers import Command, Delivery, PromptPart, Provider
     from ralph.status import StatusField
     from ralph.verifiers import VerifierProvider
     from ralph.watch.web import Page
@@ -274,6 +275,29 @@ def ralph_observers(settings: "BaseModel | None") -> "Iterable[Hooks] | None":
         @hookimpl
         def ralph_observers():
             yield Bell()
+        ```
+    """
+
+
+@hookspec
+def ralph_deliveries(settings: "BaseModel | None") -> "Iterable[Callable[[Delivery, RunRecord], object]] | None":
+    """Return functions that a worker of the fleet calls when it has delivered the result of a run.
+
+    Each is called in a thread of its own, with a `ralph.plugins.Delivery` and the run's record.
+
+    Example:
+        ```python
+        from ralph.plugins import hookimpl
+
+
+        def mail(delivery, record):
+            if delivery.kind == "pushed":
+                print(f"{record.id}: {delivery.branch} of {delivery.where}")
+
+
+        @hookimpl
+        def ralph_deliveries():
+            yield mail
         ```
     """
 

@@ -1,6 +1,6 @@
 """The plug-in's hooks: settings, observer and task source. GitHub's client is loaded only when one of them needs it."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from ralph.plugins import BuildContext, Provider, hookimpl
@@ -8,9 +8,10 @@ from ralph.plugins import BuildContext, Provider, hookimpl
 if TYPE_CHECKING:
     from pydantic import BaseModel
 
-    from ralph import Hooks
+    from ralph import Hooks, RunRecord
+    from ralph.plugins import Delivery
 
-__all__ = ["ralph_observers", "ralph_settings", "ralph_task_sources", "task"]
+__all__ = ["ralph_deliveries", "ralph_observers", "ralph_settings", "ralph_task_sources", "task"]
 
 
 @hookimpl
@@ -30,6 +31,17 @@ def ralph_observers(settings: "BaseModel | None") -> "Iterator[Hooks]":
         from ralph_github.observer import Reporter
 
         yield Reporter(settings)
+
+
+@hookimpl
+def ralph_deliveries(settings: "BaseModel | None") -> "Iterator[Callable[[Delivery, RunRecord], None]]":
+    """Return the function that opens pull requests for results of the fleet."""
+    from ralph_github.settings import GitHubSettings
+
+    if isinstance(settings, GitHubSettings) and settings.report == "pull-request":
+        from ralph_github.delivery import opener
+
+        yield opener(settings)
 
 
 @hookimpl
