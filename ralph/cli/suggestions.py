@@ -1,4 +1,4 @@
-"""Words that users type in place of a command, and the command that they mean; tasks of several words without quotes."""
+"""Words that users type in place of a command, and the command that they mean; tasks without quotes."""
 
 import shlex
 from collections.abc import Mapping, Sequence

@@ -122,7 +122,7 @@ def missing_extra(problem: str) -> UsageError:
     return UsageError(
         f"{problem}, which is not installed.",
         "Install the extra `fleet`: `uv sync --all-packages --extra fleet` in a clone of Ralph, or "
-        "`pip install 'dbos>=3.4,<4' 'psycopg[binary]>=3.2,<4' 'pyyaml>=6.0.2,<7'` in the environment that Ralph is in.",
+        "`pip install 'dbos>=3.4,<4' 'psycopg[binary]>=3.2,<4' 'pyyaml>=6.0.2,<7'` in the environment of Ralph.",
     )
 
 
