@@ -3,11 +3,13 @@
 import os
 import shutil
 import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
+import anyio
 import pytest
 
 from ralph.errors import WorkspaceBusyError, WorkspaceError
@@ -320,3 +322,66 @@ async def test_a_server_that_refuses_says_what_to_set(server: tuple[str, type[_S
         async with checkout(task(server[0]), 1, tmp_path / "state", run="r1"):
             pass
     assert TOKEN in caught.value.remedy
+
+
+def names(folder: Path) -> list[str]:
+    return [path.name for path in folder.iterdir()]
+
+
+async def test_runs_of_one_source_do_not_disturb_each_other(source: Repository, tmp_path: Path) -> None:
+    async def one(number: int) -> None:
+        async with checkout(task(source), 1, tmp_path / "state", run=f"r{number}") as place:
+            (place.path / f"{number}.txt").write_text("x\n")
+            assert (await place.deliver()).problem == ""
+
+    async with anyio.create_task_group() as group:
+        for number in range(6):
+            group.start_soon(one, number)
+    for number in range(6):
+        assert f"{number}.txt" in files(source, f"ralph/r{number}")
+        assert f"{(number + 1) % 6}.txt" not in files(source, f"ralph/r{number}")
+
+
+KILLED = """
+import sys, time
+from pathlib import Path
+import anyio
+from ralph.fleet.checkout import checkout
+from ralph.fleet.task import Task
+
+async def main():
+    async with checkout(Task(task="x", repository=sys.argv[1]), 1, Path(sys.argv[2]), run="r1") as place:
+        (place.path / "saved.txt").write_text("x")
+        await place.save("Iteration 1")
+        (place.path / "lost.txt").write_text("x")
+        print(place.path, flush=True)
+        await anyio.sleep_forever()
+
+anyio.run(main)
+"""
+
+
+async def test_the_next_attempt_continues_after_a_kill_and_cleans_up(source: Repository, tmp_path: Path) -> None:
+    argv = [sys.executable, "-c", KILLED, str(source.path), str(tmp_path / "state")]
+    with subprocess.Popen(argv, stdout=subprocess.PIPE, text=True) as worker:  # noqa: ASYNC220 - it only prints a line
+        assert worker.stdout
+        left = Path(worker.stdout.readline().strip())
+        assert remove_leftovers(tmp_path / "state") == 0
+        worker.kill()
+    assert (left / "lost.txt").exists()
+    async with checkout(task(source), 2, tmp_path / "state", run="r1") as place:
+        assert names(tmp_path / "state" / "checkouts") == [place.path.parent.name]
+        assert (place.path / "saved.txt").exists()
+        assert not (place.path / "lost.txt").exists()
+
+
+async def test_a_source_over_ssh(source: Repository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    program = tmp_path / "ssh"
+    program.write_text('#!/bin/sh\nfor word in "$@"; do last=$word; done\nexec sh -c "$last"\n')
+    program.chmod(0o755)
+    monkeypatch.setenv("GIT_SSH_COMMAND", str(program))
+    async with checkout(task(f"ssh://git@localhost{source.path}"), 1, tmp_path / "state", run="r1") as place:
+        (place.path / "new.txt").write_text("x\n")
+        made = await place.deliver()
+    assert (made.kind, made.problem) == ("pushed", "")
+    assert "new.txt" in files(source, "ralph/r1")
