@@ -12,9 +12,10 @@ if TYPE_CHECKING:
     from ralph.analysis import Analyzer
     from ralph.plugins import BuildContext, VerifierContext
     from ralph.verifiers import Verifier
+    from ralph.watch.web import Page, PageRequest
     from ralph_grounding.settings import GroundingSettings
 
-__all__ = ["ralph_analyzers", "ralph_commands", "ralph_settings", "ralph_verifiers"]
+__all__ = ["ralph_analyzers", "ralph_commands", "ralph_pages", "ralph_settings", "ralph_verifiers"]
 
 
 @hookimpl
@@ -35,6 +36,19 @@ def ralph_commands(settings: "BaseModel | None") -> Iterator[Command]:
         return app_for(_own(settings))
 
     yield Command("score", "Score answers against ground truth.", app)
+
+
+@hookimpl
+def ralph_pages(settings: "BaseModel | None") -> "Iterator[Page]":
+    """Return the plug-in's page of the dashboard."""
+    from ralph.watch.web import Page
+
+    async def show(request: "PageRequest") -> str:
+        from ralph_grounding.report.dashboard import show_scores
+
+        return await show_scores(request, _own(settings))
+
+    yield Page("scores", "Scores", show)
 
 
 @hookimpl

@@ -25,7 +25,7 @@ from ralph_grounding.summary import METRICS, TIERS, DomainScoreSummary, Metric
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-__all__ = ["render_report", "view_of"]
+__all__ = ["render_report", "templates", "view_of"]
 
 _SIGNIFICANT = 0.05
 _MOST_LISTED = 30
@@ -165,7 +165,7 @@ def render_report(data: ReportData) -> str:
 
     The contents of answers and ground truth stay text. The page can be encoded as UTF-8.
     """
-    environment = _environment()
+    environment = templates()
     css, _, _ = environment.loader.get_source(environment, "page.css")  # pyright: ignore[reportOptionalMemberAccess]
     css = css.strip()
     style_hash = b64encode(sha256(css.encode()).digest()).decode()
@@ -173,7 +173,8 @@ def render_report(data: ReportData) -> str:
 
 
 @cache
-def _environment() -> "Environment":
+def templates() -> "Environment":
+    """Return the templates of this package: they escape everything."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     environment = Environment(
