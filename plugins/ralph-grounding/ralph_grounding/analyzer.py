@@ -35,7 +35,7 @@ from ralph_grounding.text.language import detect_language
 
 __all__ = ["ANALYZER_VERSION", "GroundingAnalyzer"]
 
-ANALYZER_VERSION = "1"
+ANALYZER_VERSION = "2"
 """The version of the scoring; it changes whenever the same answer may get another score."""
 
 _EXPECTED = "expected answer"
@@ -164,7 +164,7 @@ class GroundingAnalyzer:
         if expected.text.strip():
             accuracy = await self._accuracy.score(text, expected.text, case.sources, case.query.text)
         if expected.claims is not None:
-            completeness = await self._completeness.score(text, expected.claims)
+            completeness = await self._completeness.score(text, expected.claims, case.query.text)
         return self._scores(accuracy, completeness, self._attributed(case)), await self._told(completeness, case)
 
     def _attributed(self, case: _Case) -> AttributionResult | None:

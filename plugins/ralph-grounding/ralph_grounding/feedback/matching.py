@@ -6,10 +6,15 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from ralph_grounding.ground_truth.pages import Chunk, GroundTruth, Page
-from ralph_grounding.result import Conflict
+from ralph_grounding.result import Conflict, TextPosition
 from ralph_grounding.scoring.tiers import is_above
 from ralph_grounding.similarity.base import Nearest, SimilarityProvider, check
+from ralph_grounding.similarity.calibration import DECISION
+from ralph_grounding.similarity.claim import prepare_claims
+from ralph_grounding.similarity.clauses import clauses
 from ralph_grounding.similarity.conflicts import find_conflicts
+from ralph_grounding.similarity.statement import statement
+from ralph_grounding.similarity.verdicts import Ruling, Verdicts
 from ralph_grounding.text.language import guess_language
 from ralph_grounding.text.sentences import Span, sentences, trimmed
 from ralph_grounding.text.tokens import tokens
@@ -176,8 +181,64 @@ def _matched(
         return Match(piece, stated, fallback=nearest.similarity.fallback)
     chunk, page = chunks[nearest.passage]
     text = response[stated.start : stated.end]
+    ruling = _ruling(chunk, text)
+    value, conflicts = nearest.similarity.value, tuple[Conflict, ...]()
+    match ruling.outcome:
+        case "contradicted" if value < _RELATED:
+            return Match(piece, stated, Source(chunk, page, evidence(chunk.text, text).text), value)
+        case "contradicted":
+            conflicts = tuple(_turned(conflict, text, stated) for conflict in ruling.conflicts)
+        case "present":
+            value = max(value, DECISION + (1 - DECISION) * ruling.share)
+        case "lacking":
+            value = min(value, DECISION * value if value > DECISION else value)
+        case _:
+            pass
     found = evidence(chunk.text, text)
-    related = nearest.similarity.value >= _RELATED and found.shared >= _RELATED
-    conflicts = find_conflicts(found.text, text, stated.start) if related else ()
-    source = Source(chunk, page, found.text)
-    return Match(piece, stated, source, nearest.similarity.value, conflicts, nearest.similarity.fallback)
+    source = chunk.text[ruling.span.start : ruling.span.end] if ruling.outcome != "unsure" else found.text
+    if ruling.outcome == "unsure" and nearest.similarity.value >= _RELATED and found.shared >= _RELATED:
+        conflicts = find_conflicts(found.text, text, stated.start)
+    return Match(piece, stated, Source(chunk, page, source), value, conflicts, nearest.similarity.fallback)
+
+
+def _ruling(chunk: Chunk, text: str) -> Ruling:
+    """Return the verdict of a passage on a piece: contradicted if a part of it is, present if all parts are."""
+    language = guess_language(chunk.text[:_FOR_LANGUAGE])
+    verdicts = _verdicts(chunk.text, chunk.heading, language)
+    whole, parts = _on(verdicts, text, language), _parts(text, language)
+    if whole.outcome in {"present", "contradicted"} or len(parts) < 2:
+        return whole
+    rulings = [_on(verdicts, part, language) for part in parts]
+    for ruling in rulings:
+        if ruling.outcome == "contradicted":
+            return ruling
+    if all(ruling.outcome == "present" for ruling in rulings):
+        return min(rulings, key=lambda ruling: ruling.share)
+    return whole if whole.outcome == "lacking" else whole._replace(outcome="lacking")
+
+
+def _parts(text: str, language: str) -> list[str]:
+    said = statement(text, language)
+    return [
+        text[said.words[clause.first].start : said.words[clause.last - 1].end]
+        for clause in clauses(said)
+        if sum(said.content[clause.first : clause.last]) > 1
+    ]
+
+
+def _on(verdicts: Verdicts, text: str, language: str) -> Ruling:
+    (claim,) = prepare_claims([text], language)
+    return verdicts.on(claim)
+
+
+@lru_cache(maxsize=256)
+def _verdicts(text: str, heading: str, language: str) -> Verdicts:
+    return Verdicts(text, language, heading, strict=True)
+
+
+def _turned(conflict: Conflict, text: str, stated: Span) -> Conflict:
+    """Turn a conflict round: the ground truth is expected, and the piece says otherwise."""
+    at = text.find(conflict.expected)
+    start, end = (at, at + len(conflict.expected)) if at >= 0 and conflict.expected else (0, len(text))
+    position = TextPosition(start=stated.start + start, end=stated.start + end)
+    return Conflict(kind=conflict.kind, expected=conflict.said, said=text[start:end], position=position)

@@ -6,7 +6,12 @@ from ralph_grounding.materials import ExpectedClaim
 from ralph_grounding.result import ClaimJudgement, ClaimMatch, CompletenessResult, TextPosition
 from ralph_grounding.scoring.tiers import is_above, tier_of
 from ralph_grounding.settings import CompletenessSettings, TierSettings
-from ralph_grounding.similarity.base import SimilarityProvider, Support, check
+from ralph_grounding.similarity.base import Similarity, SimilarityProvider, Support, check
+from ralph_grounding.similarity.calibration import DECISION
+from ralph_grounding.similarity.claim import prepare_claims
+from ralph_grounding.similarity.verdicts import Ruling, Verdicts
+from ralph_grounding.text import Span
+from ralph_grounding.text.language import guess_language
 
 __all__ = ["NOTHING_TO_CHECK", "CompletenessScorer"]
 
@@ -34,7 +39,7 @@ class CompletenessScorer:
         self._settings = settings or CompletenessSettings()
         self._tiers = tiers or TierSettings()
 
-    async def score(self, response: str, claims: Sequence[ExpectedClaim]) -> CompletenessResult:
+    async def score(self, response: str, claims: Sequence[ExpectedClaim], question: str = "") -> CompletenessResult:
         """Return the share of the required claims that are found, 0–100; other claims are judged, but do not count.
 
         Without required claims the score is 100, and a note says that there was nothing to check. A blank response
@@ -44,8 +49,10 @@ class CompletenessScorer:
         Raises:
             ProviderError: the provider fails.
         """
-        supports = await self._provider.supports([claim.statement for claim in claims], response)
+        said = [claim.statement for claim in claims]
+        supports = await self._provider.supports(said, response)
         check(self._provider, (support.similarity for support in supports))
+        supports = [_ruled(*pair) for pair in zip(supports, _rulings(said, response, question), strict=True)]
         matches = tuple(self._judge(claim, at, response) for claim, at in zip(claims, supports, strict=True))
         required = [
             (claim, match) for claim, match in zip(claims, matches, strict=True) if claim.importance == "required"
@@ -78,6 +85,40 @@ class CompletenessScorer:
             position=TextPosition(start=support.start, end=support.end),
             conflicts=support.conflicts,
         )
+
+
+_LOOKED_AT = 100_000
+_FOR_LANGUAGE = 2_000
+
+
+def _rulings(claims: Sequence[str], response: str, question: str) -> list[Ruling]:
+    """Return the verdict on each claim, sentence by sentence, in the first 100,000 characters of a response."""
+    if not claims or not response.strip():
+        return [Ruling("unsure", 0.0, Span(0, 0)) for _ in claims]
+    language = guess_language(f"{response[:_FOR_LANGUAGE]} {' '.join(claims)[:_FOR_LANGUAGE]}")
+    verdicts = Verdicts(response[:_LOOKED_AT], language, question)
+    return [verdicts.on(claim) for claim in prepare_claims(claims, language)]
+
+
+def _ruled(support: Support, ruling: Ruling) -> Support:
+    """Join what a provider measures with the verdict: it prevails where a sentence decides."""
+    similarity = support.similarity
+    match ruling.outcome:
+        case "contradicted":
+            return Support(_lowered(similarity), *ruling.span, ruling.conflicts)
+        case "present":
+            value = max(similarity.value, DECISION + (1 - DECISION) * ruling.share)
+            return Support(similarity._replace(value=value), *ruling.span)
+        case "lacking":
+            other = {"name", "word"} & set(ruling.lacking)
+            lowered = _lowered(similarity) if similarity.value > DECISION else similarity
+            return support._replace(similarity=lowered, conflicts=() if other else support.conflicts)
+        case _:
+            return support
+
+
+def _lowered(similarity: Similarity) -> Similarity:
+    return similarity._replace(value=DECISION * similarity.value)
 
 
 def _match(claim: ExpectedClaim, judgement: ClaimJudgement) -> ClaimMatch:

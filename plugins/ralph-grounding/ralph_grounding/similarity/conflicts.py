@@ -13,7 +13,7 @@ from ralph_grounding.similarity.thesaurus import opposites, synonyms
 from ralph_grounding.text.language import guess_language
 from ralph_grounding.text.tokens import is_designation
 
-__all__ = ["find_conflicts", "other_designations", "swapped"]
+__all__ = ["find_conflicts", "other_designations", "swapped", "turned_round"]
 
 
 def other_designations(ours: Statement, theirs: Statement) -> Iterator[Conflict]:
@@ -242,12 +242,12 @@ def _contrary_places(ours: Statement, theirs: Statement, place: int) -> Iterator
     for root in opposites(word.stem, ours.language):
         if root not in ours.at:
             yield from theirs.at.get(root, ())
-    for root in _turned_round(word.stem):
+    for root in turned_round(word.stem):
         if root not in ours.at:
             yield from theirs.at.get(root, ())
 
 
-def _turned_round(root: str) -> Iterator[str]:
+def turned_round(root: str) -> Iterator[str]:
     """Yield the root with, or without, a prefix that reverses it, as in "available" and "unavailable"."""
     for prefix in _PREFIXES if len(root) >= _SHORTEST else ():
         yield prefix + root

@@ -49,6 +49,7 @@ _AMBIGUOUS = frozenset({"may", "march", "mar", "mars", "sept", "sep", "dec", "no
 """Months that are other words, too: a number or a capital letter must decide."""
 _ISO = re.compile(r"\b(\d{4})-(\d{2})-(\d{2})\b")
 _DOTTED = re.compile(r"\b(\d{1,2})\.(\d{1,2})\.(\d{4})\b")
+_SLASHED = re.compile(r"\b(\d{1,2})/(\d{1,2})/(\d{4})\b")
 _TO = frozenset({"to", "-", "–", "—", "bis", "à", "a", "or", "and"})
 _OF = frozenset({"of", "de"})
 _BEFORE_YEARS = frozenset([
@@ -67,6 +68,11 @@ _BEFORE_YEARS = frozenset([
     "year",
     "between",
     "mid",
+    "spring",
+    "summer",
+    "autumn",
+    "fall",
+    "winter",
     "im",
     "seit",
     "bis",
@@ -136,6 +142,10 @@ def _written(text: str) -> Iterator[Date]:
         yield Date(int(match[1]), int(match[2]), int(match[3]), 0, *match.span())
     for match in _DOTTED.finditer(text):
         yield Date(int(match[3]), int(match[2]), int(match[1]), 0, *match.span())
+    for match in _SLASHED.finditer(text):  # 12/06 is either; only the year is certain then, unless both are the same
+        one, two = int(match[1]), int(match[2])
+        month, day = (two, one) if one > 12 or one == two else (one, two) if two > 12 else (0, 0)
+        yield Date(int(match[3]), month, day, 0, *match.span())
 
 
 def _named(said: Statement) -> Iterator[Date]:

@@ -6,7 +6,18 @@ comparisons of statements. Negations are not among them.
 
 import re
 
-__all__ = ["BASE_FORMS", "DENYING_ENDINGS", "DENYING_MARKS", "DOUBTING", "FUNCTION_WORDS", "NEGATIONS", "is_negation"]
+__all__ = [
+    "ARTICLES",
+    "BASE_FORMS",
+    "DENYING_ENDINGS",
+    "DENYING_MARKS",
+    "DOUBTING",
+    "FUNCTION_WORDS",
+    "LINKS",
+    "NEGATIONS",
+    "PREPOSITIONS",
+    "is_negation",
+]
 
 _FUNCTION_LISTS = {
     "en": "a an the and or but if then than that this these those of in on at by for with from to into onto over "
@@ -121,3 +132,21 @@ _FORMS = (
 
 BASE_FORMS = {form: base for base, *forms in map(str.split, _FORMS.split(", ")) for form in forms}
 """The base of each irregular form: of "went" it is "go"."""
+
+_LINKS = {
+    "contrast": "but while whereas although though aber sondern während obwohl mais tandis pero sino mientras ma",
+    "addition": "and und et y e",
+    "agent": "by von vom par por da",
+    "being": "is was were are been be being got gets wird wurde werden fue est sont ist",
+    "subject": "he she they we i you er sie il elle él ella",
+    "reference": "it them they he she this that these those him her es sie ihn er lo la les",
+    "local negation": "without ohne sans sin senza sem",
+}
+LINKS = {kind: frozenset(words.split()) for kind, words in _LINKS.items()}
+"""Words that hold clauses together, by what they do."""
+
+_ARTICLES = "the a an der die das ein eine le la les un une el los las il i"
+ARTICLES = frozenset(_ARTICLES.split())
+
+_PREPOSITIONS = "in to from at of by for on near into with through von nach aus zu bei im am à de en por para da di"
+PREPOSITIONS = frozenset(_PREPOSITIONS.split())
