@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 from ralph_grounding.similarity.calibration import lexical_parameters
@@ -55,14 +56,19 @@ def prepare_claims(claims: Sequence[str], language: str) -> list[Claim]:
     Words that many of the claims share, such as the name of their common subject, distinguish each claim least, so they
     weigh less. A single claim shares no words.
     """
+    return list(_prepared(tuple(claims), language))
+
+
+@lru_cache(maxsize=16)
+def _prepared(claims: tuple[str, ...], language: str) -> tuple[Claim, ...]:
     found = [tokens(claim[:_LOOKED_AT], language) for claim in claims]
     sharing = Counter(stem for words in found for stem in {word.stem for word in words})
     others = max(1, len(claims) - 1)
     shares = {stem: (count - 1) / others for stem, count in sharing.items()}
-    return [
+    return tuple(
         Claim(claim, tuple(_weighed(claim, words, shares, language)), language)
         for claim, words in zip(claims, found, strict=True)
-    ]
+    )
 
 
 def _weighed(text: str, words: Sequence[Token], shares: Mapping[str, float], language: str) -> Iterator[ClaimToken]:

@@ -12,6 +12,7 @@ from ralph_grounding.similarity.amounts import same_amount
 from ralph_grounding.similarity.analysed import Analysed, analysed, spelt_alike
 from ralph_grounding.similarity.claim import Claim
 from ralph_grounding.similarity.compared import Compared, Place, Ruling
+from ralph_grounding.similarity.statement import statement
 from ralph_grounding.similarity.thesaurus import synonyms
 from ralph_grounding.text.sentences import Span
 from ralph_grounding.text.structure import Stated, stated
@@ -20,6 +21,8 @@ from ralph_grounding.text.words import is_negation
 __all__ = ["Ruling", "Verdicts"]
 
 _READ = 4
+_RELATED = 0.34
+"""The share of a claim's words that a sentence must have to be read."""
 _RETRACTED = re.compile(
     r"\b(?:myth|used to|earlier versions?|was planned|were planned|no longer true|"
     r"instead of|früher|mistaken(?:ly)?|wrongly|incorrectly|it is (?:false|wrong|not true) that)\b",
@@ -58,7 +61,7 @@ class Verdicts:
         self._asked = analysed(question, language) if question.strip() else None
         self._by_stem: dict[str, list[int]] = {}
         for number, each in enumerate(self._stated):
-            for stem in analysed(each.text, language).said.at:
+            for stem in statement(each.text, language).at:
                 self._by_stem.setdefault(stem, []).append(number)
 
     def on(self, claim: Claim) -> Ruling:
@@ -119,6 +122,8 @@ class Verdicts:
         for number in list(worth):
             if self._stated[number].text.rstrip().endswith(("?", "？")) and number + 1 < len(self._stated):
                 worth[number + 1] = max(worth.get(number + 1, 0.0), worth.pop(number))
+        least = _RELATED * sum(weights.values()) if len(self._stated) > _READ else 0.0
+        worth = {number: value for number, value in worth.items() if value >= least or (self._asked and number < 2)}
         return sorted(worth, key=lambda number: (-worth[number], number))[:_READ]
 
     def _rulings(self, ours: Analysed, weights: dict[int, float], number: int) -> Iterator[Ruling]:
