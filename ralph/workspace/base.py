@@ -3,7 +3,7 @@
 import hashlib
 import os
 from collections import deque
-from collections.abc import Generator, Iterable, Mapping
+from collections.abc import Collection, Generator, Iterable, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from functools import partial
 from itertools import islice
@@ -21,6 +21,7 @@ from ralph.types.plan import TaskPlan, read_plan
 from ralph.workspace.checkpoints import Checkpoints, Restored
 from ralph.workspace.file_index import FileIndex
 from ralph.workspace.lock import WorkspaceLock
+from ralph.workspace.nested import Nested
 from ralph.workspace.protection import Protection, RestoredPaths
 from ralph.workspace.repository import display_path
 from ralph.workspace.scan import ContentHashes, Noise, ScanProgress, check_cancelled, in_thread, reporting_progress
@@ -316,6 +317,24 @@ class PlainWorkspace(Workspace):
         self.protection = Protection(path, (), protect, self.checkpoints.folder)
         self._noise = Noise(noise, self.own_files)
         self._hashes = ContentHashes(path)
+        self._repositories = Nested(path)
+
+    async def guard(self, run_id: str) -> str:
+        await self._find_inner()
+        return await super().guard(run_id)
+
+    async def restore_protected(self, run_id: str, *, until: float | None = None) -> RestoredPaths:
+        await self._find_inner()
+        return await super().restore_protected(run_id, until=until)
+
+    async def _find_inner(self) -> None:
+        """Find the git folders of nested repositories, which are protected like the repository's own."""
+        if self.protection is not None:
+            self.protection.inner = await in_thread(True, self._repositories.find, self._apart())  # noqa: FBT003
+
+    def _apart(self) -> Collection[bytes]:
+        """Return the paths of nested repositories that are known by now."""
+        return ()
 
     async def snapshot(self) -> Snapshot:
         return await anyio.to_thread.run_sync(self._scan, abandon_on_cancel=True)

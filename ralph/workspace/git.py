@@ -23,7 +23,7 @@ from ralph.workspace.checkpoints import Checkpoints
 from ralph.workspace.file_index import FileIndex
 from ralph.workspace.gate import ANY, GitError
 from ralph.workspace.nested import Nested, state_of
-from ralph.workspace.protection import Protection, RestoredPaths
+from ralph.workspace.protection import Protection
 from ralph.workspace.repository import Look, Repository, display_path, operation_in_progress, unquote_path
 from ralph.workspace.scan import ContentHashes, check_cancelled, in_thread
 from ralph.workspace.users_work import History, UsersWork
@@ -112,7 +112,7 @@ class GitWorkspace(PlainWorkspace):
         self._indexed: _Seen | None = None
         self._nested: set[bytes] = set()
         self._inner: dict[Path, tuple[object, tuple[Look, str | None]]] = {}
-        self._repositories = Nested(repository.top, repository.git_dir, repository.common)
+        self._repositories = Nested(repository.top, repository.git_dir, repository.common, walked=path)
         git = (path / ".git", repository.git_dir, repository.common)
         self._theirs = UsersWork(self._index.folder, git, History(repository))
 
@@ -176,7 +176,6 @@ class GitWorkspace(PlainWorkspace):
         await self._branch.settle()
         if self._seen is not None and self._seen.snapshot.seen_by == "git":
             await self._theirs.note(run_id, self._seen.snapshot, self._ignored)
-        await self._find_inner()
         return await super().guard(run_id)
 
     async def _ignored(self) -> list[str]:
@@ -189,15 +188,8 @@ class GitWorkspace(PlainWorkspace):
             return [os.fsdecode(os.fsencode(self._repository.top) + b"/" + found[path].rstrip(b"/")) for path in paths]
         return []
 
-    async def restore_protected(self, run_id: str, *, until: float | None = None) -> RestoredPaths:
-        await self._find_inner()
-        return await super().restore_protected(run_id, until=until)
-
-    async def _find_inner(self) -> None:
-        """Find the git folders of nested repositories, which are protected like the repository's own."""
-        paths = {*self._index.apart, *self._nested}
-        many = bool(paths) or not self._repositories.is_known()
-        self._protection.inner = await in_thread(many, self._repositories.find, paths)
+    def _apart(self) -> set[bytes]:
+        return {*self._index.apart, *self._nested}
 
     async def changes(self, before: Snapshot, after: Snapshot) -> Changes:
         changes = await self._changes(before, after)

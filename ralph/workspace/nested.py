@@ -1,4 +1,8 @@
-"""Nested repositories, found without git: git enters those that an index names, under their own settings and hooks."""
+"""Nested repositories, found without git: git enters them under their own settings and hooks.
+
+They are those that an index names, and those in any folder of the workspace: ignored ones, bare ones, and those within
+a git folder.
+"""
 
 import hashlib
 import os
@@ -18,6 +22,8 @@ from ralph.workspace.repository import Repository
 from ralph.workspace.scan import SETTLED, Noise, check_cancelled
 
 _REPOSITORIES = 2000
+_FOLDERS = 200_000
+_KINDS = ("work tree", "bare")
 _LEAD_READ = 64 * 1024
 _INDEX_READ = 1024 * 1024 * 1024
 
@@ -52,47 +58,82 @@ class Inner(NamedTuple):
         return runs or (path.name in SETTINGS and path.parent in self.folders)
 
 
+class _Folder(NamedTuple):
+    """A folder as it was read: its folders, and how git would take it."""
+
+    state: tuple[int, ...]
+    inner: list[str]
+    kind: str = ""
+
+
 class Nested:
     """The nested repositories of a repository, found without git.
 
     Args:
-        git: its git folders; one of a nested repository lies there or in the folder.
+        git: its git folders, or none without one; one of a nested repository lies there or in the folder.
+        walked: the folder that is searched with the git folders; the repository's own without one.
     """
 
-    def __init__(self, top: Path, *git: Path) -> None:
+    def __init__(self, top: Path, *git: Path, walked: Path | None = None) -> None:
         self._top = top
         self._git = git
+        self._walked = list(map(str, dict.fromkeys((walked or top, *git))))
+        self._folders: dict[str, _Folder] = {}
         self._links: dict[Path, tuple[tuple[int, ...], list[bytes]]] = {}
 
-    def is_known(self) -> bool:
-        """Return whether the repository's index has been read."""
-        index = self._git[0] / "index"
-        return self._links.get(index, ((),))[0] == _state(index)
-
     def find(self, paths: Iterable[bytes]) -> Inner:
-        """Return git's folders of the repositories at paths and in the index, theirs included; blocks."""
+        """Return git's folders of the repositories at paths, in the index and in any folder, theirs included; blocks.
+
+        A folder is read again only if it has changed.
+        """
         found: dict[Path, Path] = {}
         strays: set[Path] = set()
-        links = self.in_index(self._git[0] / "index")
-        queue = deque(self._top / os.fsdecode(path.rstrip(b"/")) for path in (*paths, *links))
+        listed = [*paths, *(self.in_index(self._git[0] / "index") if self._git else ())]
+        held, bare = self._walk()
+        queue = deque((*(self._top / os.fsdecode(path.rstrip(b"/")) for path in listed), *held, *bare))
         seen: set[Path] = set()
         while queue and len(seen) < _REPOSITORIES:
             folder = queue.popleft()
-            if folder in seen or not os.path.lexists(folder / ".git") or folder.resolve() != folder:
+            is_bare = folder in bare
+            if folder in seen or folder in found or folder in self._git or folder.resolve() != folder:
+                continue
+            if not is_bare and (folder / ".git" in self._git or not os.path.lexists(folder / ".git")):
                 continue
             seen.add(folder)
-            git_dir = common = folder / ".git"
-            if not is_folder(str(git_dir)):
-                git_dir = common = _lead(git_dir, b"gitdir: ")
-            leader = folder / ".git"
+            leader = folder if is_bare else folder / ".git"
+            git_dir = common = leader if is_folder(str(leader)) else _lead(leader, b"gitdir: ")
             if git_dir is not None and os.path.lexists(git_dir / "commondir"):
                 leader, common = git_dir / "commondir", _lead(git_dir / "commondir")
             if git_dir is None or common is None or not self._reaches(git_dir) or not self._reaches(common):
                 strays.add(folder / ".git" if git_dir is None or not self._reaches(git_dir) else leader)
                 continue
-            found |= {each: folder for each in (git_dir, common) if each not in self._git}
+            for each in {git_dir, common}.difference(self._git):
+                found.setdefault(each, self._leads(folder) if is_bare else folder)
             queue.extend(folder / os.fsdecode(path) for path in self.in_index(git_dir / "index"))
-        return Inner(found, frozenset(strays), [str(folder) for folder in queue if folder not in seen])
+        return Inner(found, frozenset(strays), list(map(str, dict.fromkeys(queue).keys() - seen - found.keys())))
+
+    def _walk(self) -> tuple[list[Path], dict[Path, None]]:
+        """Return the folders with a `.git`, and those that are a git folder by what is in them."""
+        known, self._folders = self._folders, {}
+        waiting, now = list(self._walked), time.time_ns()
+        for number, path in enumerate(waiting):
+            check_cancelled(number)
+            if path in self._folders or number >= _FOLDERS:
+                continue
+            state = _state(path)
+            if path not in known or known[path].state != state:
+                known[path] = _folder(path, state if now - max(state[-2:]) > SETTLED else ())
+            self._folders[path] = known[path]
+            waiting += known[path].inner
+        held, bare = ([Path(path) for path, each in self._folders.items() if each.kind == kind] for kind in _KINDS)
+        return [folder for folder in held if folder / ".git" not in self._git], dict.fromkeys(bare)
+
+    def _leads(self, bare: Path) -> Path:
+        """Return the folder of a submodule whose git folder is there; a bare repository is its own."""
+        for modules in (git / "modules" for git in self._git):
+            if bare.is_relative_to(modules):
+                return self._top / str(bare.relative_to(modules)).replace("/modules/", "/")
+        return bare
 
     def _reaches(self, folder: Path) -> bool:
         return any(folder.is_relative_to(place) for place in (self._top, *self._git))
@@ -135,9 +176,21 @@ def state_of(repository: Repository, noise: Noise, top: Path) -> tuple[object, .
     return (*repository.tip(), index, exclude, digest.digest()) if settled else None
 
 
-def _state(path: Path) -> tuple[int, ...]:
+def _folder(path: str, state: tuple[int, ...]) -> _Folder:
+    """Read a folder. Of a git folder's objects, those that are named by two digits are left out."""
+    names, inner = set[str](), list[str]()
+    with suppress(OSError), os.scandir(path) as entries:
+        for entry in entries:
+            names.add(entry.name.lower())
+            if entry.is_dir(follow_symlinks=False) and not (len(entry.name) == 2 and path.endswith("/objects")):
+                inner.append(entry.path)
+    is_bare = not path.endswith("/.git") and "head" in names and ("commondir" in names or {"objects", "refs"} <= names)
+    return _Folder(state, inner, "bare" if is_bare else "work tree" if ".git" in names else "")
+
+
+def _state(path: Path | str) -> tuple[int, ...]:
     with suppress(OSError):
-        there = path.lstat()
+        there = os.lstat(path)
         return there.st_ino, there.st_size, there.st_mtime_ns, there.st_ctime_ns
     return (0,)
 

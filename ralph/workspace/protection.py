@@ -116,6 +116,7 @@ class Protection:
         self._protected = path_matcher(self._patterns)
         self._noise = Noise()
         self._kept: dict[str, _Kept] = {}
+        self._recorded = False
         self._within: set[str] = set()
         self._written = ""
 
@@ -130,7 +131,7 @@ class Protection:
         In nested repositories, what was not there the first time is recorded once `restore` has found it harmless.
         """
         now, known = self._look(), self._kept
-        new = self._within - known.keys() if known else set[str]()
+        new = self._within - known.keys() if self._recorded else set[str]()
         self._kept = {
             path: known.get(path, kept) if path in self._within else kept
             for path, kept in now.items()
@@ -140,6 +141,7 @@ class Protection:
             path: [list(kept.state), base64.b64encode(kept.content).decode() if kept.content is not None else None]
             for path, kept in self._kept.items()
         }
+        self._recorded = True
         text = json.dumps({"run": run_id, "paths": paths, "within": sorted(self._within & paths.keys())})
         if text != self._written:
             self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -156,7 +158,7 @@ class Protection:
 
     def forget(self) -> None:
         """Discard the record."""
-        self._kept, self._written = {}, ""
+        self._kept, self._recorded, self._written = {}, False, ""
         with suppress(OSError):
             (self.folder / "protected.json").unlink()
 
@@ -189,8 +191,9 @@ class Protection:
         return bool(self._changed(run_id) or (self.inner and self.inner.beyond))
 
     def _changed(self, run_id: str) -> dict[str, _Kept | None]:
-        self._kept = self._kept or self._remembered(run_id)
-        now = self._look() if self._kept else {}
+        if not self._recorded and (kept := self._remembered(run_id)) is not None:
+            self._kept, self._recorded = kept, True
+        now = self._look() if self._recorded else {}
         found = {path: (self._kept.get(path), now.get(path)) for path in {*self._kept, *now}}
         return {path: there for path, (before, there) in found.items() if not (before and before.same(there))}
 
@@ -210,6 +213,8 @@ class Protection:
         elif new is not None and path.name in SETTINGS and (inner or path in self._own):
             leads = self.inner.folders.get(path.parent, path.parent) if self.inner else path.parent
             fitting = [("core.bare", "false"), ("core.worktree", os.path.relpath(leads, path.parent))]
+            if inner and leads == path.parent:
+                fitting[1] = ("core.bare", "true")
             fitting += [] if self._dormant(path.parent) else [("extensions.worktreeconfig", "true")]
             made, undone = settings_with_programs_of(old or b"", new, fitting)
             part = some_of(undone, _KEYS)
@@ -309,19 +314,19 @@ class Protection:
                 seen.add(folder)
         yield path
 
-    def _remembered(self, run_id: str) -> dict[str, _Kept]:
-        """Return the record of an earlier process of the run; empty if it cannot be read."""
+    def _remembered(self, run_id: str) -> dict[str, _Kept] | None:
+        """Return the record of an earlier process of the run; None if it cannot be read."""
         try:
             memory = json.loads((self.folder / "protected.json").read_text())
             if memory["run"] != run_id:
-                return {}
+                return None
             self._within.update(memory.get("within", ()))
             return {
                 path: _Kept(state=tuple(state), content=None if content is None else base64.b64decode(content))
                 for path, (state, content) in memory["paths"].items()
             }
         except (OSError, ValueError, KeyError, TypeError):
-            return {}
+            return None
 
     def _called(self, path: str) -> str:
         """Return a path as shown to the user: from the workspace, if it is inside."""

@@ -17,6 +17,7 @@ from ralph.store import MemoryStore
 from ralph.testing import Repository, ScriptedExecutor
 from ralph.types.output import Output
 from ralph.workspace import Workspace, open_workspace
+from ralph.workspace.protection import RestoredPaths
 
 pytestmark = [pytest.mark.attack, pytest.mark.usefixtures("person")]
 
@@ -85,6 +86,38 @@ PLANTS = {
     "a new submodule": "git -c protocol.file.allow=always submodule --quiet add ../other new && "
     "git -C new config core.fsmonitor @",
 }
+
+BARE = "git init -q --bare {0} && git -C {0} config core.bare false && git -C {0} config core.worktree {1} && "
+FSMONITOR = "git -C {0} config core.fsmonitor @"
+PUSHED = "printf '#!/bin/sh\\n@\\n' > {0}/hooks/reference-transaction && chmod +x {0}/hooks/reference-transaction"
+ANYWHERE = {
+    "a new one": ("d", "git init -q d && " + FSMONITOR.format("d")),
+    "an ignored one": ("ign/d", "git init -q ign/d && " + FSMONITOR.format("ign/d")),
+    "one in noise": ("node_modules/d", "git init -q node_modules/d && " + FSMONITOR.format("node_modules/d")),
+    "a hidden one": (".cache/d", "git init -q .cache/d && " + FSMONITOR.format(".cache/d")),
+    "a deep one": ("d/" * 30, f"git init -q {'d/' * 30} && " + FSMONITOR.format("d/" * 30)),
+    "one within a git folder": (".git/d", "git init -q .git/d && " + FSMONITOR.format(".git/d")),
+    "one among objects": (".git/objects/d", "git init -q .git/objects/d && " + FSMONITOR.format(".git/objects/d")),
+    "a bare one": ("d", BARE.format("d", "..") + FSMONITOR.format("d")),
+    "an ignored bare one": ("ign/d", BARE.format("ign/d", "../..") + FSMONITOR.format("ign/d")),
+    "a bare one within a git folder": (".git/d", BARE.format(".git/d", "../..") + FSMONITOR.format(".git/d")),
+    "one made by hand": (
+        "d",
+        (
+            "mkdir -p d/objects d/refs && echo 'ref: refs/heads/main' > d/HEAD && git config -f d/config core.worktree "
+            ".. && git config -f d/config core.repositoryformatversion 0 && git config -f d/config core.fsmonitor @"
+        ),
+    ),
+    "one beside a file that leads outside": (
+        "d",
+        "mkdir d && git init -q ../g && git -C ../g config core.fsmonitor @ && echo 'gitdir: ../../g/.git' > d/.git",
+    ),
+    "one beside a file that leads to it": (
+        "d",
+        "mkdir d && git init -q g && git -C g config core.fsmonitor @ && echo 'gitdir: ../g/.git' > d/.git",
+    ),
+}
+"""Where git runs something once the user enters a folder: the folder, and what makes it."""
 
 
 def shell(folder: Path, command: str) -> None:
@@ -189,3 +222,76 @@ async def test_harmless_nested_repositories_stay_as_they_are(template: Path, tmp
         await workspace.checkpoint("run-1", 1, "after", seen=await workspace.snapshot())
         await workspace.guard("run-1")
     assert not (place.repo.path / "nested").exists()
+
+
+def _plain(top: Path) -> Place:
+    """Return a folder without git; `.git` is not a repository there, but may hold one."""
+    (top / "source" / "repo").mkdir(parents=True)
+    return Place(top / "source", top)
+
+
+def _enter(folder: Path) -> None:
+    """Do what a shell's prompt does in a folder, and push to it."""
+    for words in (("status",), ("diff",), ("log",)):
+        subprocess.run(["git", *words], cwd=folder, check=False, capture_output=True, timeout=30)
+
+
+@pytest.mark.parametrize("versioned", [True, False], ids=["in a repository", "in a plain folder"])
+@pytest.mark.parametrize("name", ANYWHERE)
+async def test_entering_any_folder_runs_nothing(name: str, versioned: bool, template: Path, tmp_path: Path) -> None:
+    entered, plant = ANYWHERE[name]
+
+    def placed(top: Path) -> Place:
+        place = Place(template, top) if versioned else _plain(top)
+        (place.repo.path / ".gitignore").write_text("ign/\n")
+        return place
+
+    plain = placed(tmp_path / "plain")
+    plain.plant(plant)
+    _enter(plain.repo.path / entered)
+    assert plain.sign.exists(), "plain git does not run it"
+
+    place = placed(tmp_path / "guarded")
+    workspace = place.open(tmp_path)
+    await workspace.snapshot()
+    await workspace.guard("run-1")
+    place.plant(plant)
+    restored = await workspace.restore_protected("run-1")
+    assert restored.restored
+    assert restored.left == ()
+    _enter(place.repo.path / entered)
+    assert not place.sign.exists()
+    assert await workspace.restore_protected("run-1") == RestoredPaths()
+
+
+@pytest.mark.parametrize("there_before", [True, False])
+async def test_hooks_of_a_bare_repository_do_not_run(there_before: bool, template: Path, tmp_path: Path) -> None:
+    place = Place(template, tmp_path)
+    begin = "git init -q --bare ign/d"
+    if there_before:
+        place.plant(begin)
+    workspace = place.open(tmp_path)
+    await workspace.guard("run-1")
+    place.plant(f"{begin} && " + PUSHED.format("ign/d"))
+    assert (await workspace.restore_protected("run-1")).restored == ("ign/d/hooks/reference-transaction",)
+    place.repo.git("push", "ign/d", "HEAD:refs/heads/x")
+    assert not place.sign.exists()
+
+
+@pytest.mark.parametrize("versioned", [True, False], ids=["in a repository", "in a plain folder"])
+async def test_harmless_ones_anywhere_stay_as_they_are(versioned: bool, template: Path, tmp_path: Path) -> None:
+    place = Place(template, tmp_path) if versioned else _plain(tmp_path)
+    place.plant("git init -q theirs && git -C theirs config core.fsmonitor @ && git init -q --bare their.git")
+    workspace = place.open(tmp_path)
+    await workspace.guard("run-1")
+    for command in (
+        "git init -q --bare d.git && git clone -q d.git d && git -C d commit -q --allow-empty -m i && git -C d push -q",
+        "git -C d remote add other ../their.git && git -C d push -q other HEAD:x",
+        "git -C d worktree add -q ../w && git -C d worktree lock ../w",
+        "git -C d.git gc -q && git -C d.git config gc.auto 0 && git init -q --separate-git-dir=s.git s",
+        "mkdir -p data/objects data/refs && echo 1 > data/HEAD && echo 1 > data/commondir",
+        "rm -rf d w s s.git data theirs",
+    ):
+        place.plant(command)
+        assert await workspace.restore_protected("run-1") == RestoredPaths(), command
+        await workspace.guard("run-1")

@@ -490,6 +490,20 @@ async def test_a_folder_without_git_has_protected_paths_too(tmp_path: Path) -> N
     assert (folder / "ralph.toml").read_text() == ""
 
 
+async def test_in_a_folder_with_nothing_to_protect_new_settings_are_taken_away(tmp_path: Path) -> None:
+    folder = tmp_path / "plain"
+    folder.mkdir()
+    workspace = opened(folder, tmp_path)
+    await workspace.guard("run-1")
+    (folder / "ralph.toml").write_text('verify = ["true"]\n')
+    killed = opened(folder, tmp_path)  # the record says that nothing was there
+    assert (await killed.restore_protected("run-1")).restored == ("ralph.toml",)
+    assert not (folder / "ralph.toml").exists()
+    await killed.unguard()
+    (folder / "ralph.toml").write_text('verify = ["true"]\n')
+    assert await killed.restore_protected("run-1") == RestoredPaths(), "without a record, nothing is known"
+
+
 async def test_a_memory_that_is_broken_is_none(repo: Repository, workspace: Workspace, tmp_path: Path) -> None:
     await workspace.guard("run-1")
     (memory,) = (tmp_path / "state").rglob("protected.json")
