@@ -274,6 +274,7 @@ def _prompt(parts: Parts, run: ActiveRun) -> tuple[Prompt, str]:
     """Return the prompt, and its text as it is stored: of masked parts, as a quoted secret is not always recognised."""
     guidance, plan = run.state.guidance, parts.read_plan(for_agent=True)
     context = PromptContext(run.task, run.next_number, run.id, parts.workspace.path, plan)
+    texts = prompt_texts(parts.prompt_parts, context) if parts.prompt_parts else []
     built = partial(
         build_prompt,
         iteration=run.next_number,
@@ -282,7 +283,7 @@ def _prompt(parts: Parts, run: ActiveRun) -> tuple[Prompt, str]:
         fields=parts.rules.status_fields,
         promise=parts.rules.promise,
         verify=parts.checks.conditions,
-        parts=[*chosen(plan, by=parts.choose), *prompt_texts(parts.prompt_parts, context)],
+        parts=[*chosen(plan, by=parts.choose), *texts],
     )
     told, masked = ([mask(each.text) for each in run.messages] for mask in (parts.redactor.for_agent(), parts.redactor))
     kept = built(run.record.task, plan=parts.read_plan(), feedback=guidance.feedback, told=masked)
