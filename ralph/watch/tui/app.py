@@ -36,6 +36,7 @@ _KEYS = (
             ("Enter, double click", "open a run"),
             ("/", "search task, run and folder"),
             ("f", "next filter"),
+            ("F", "the fleet: workers and tasks"),
             ("Esc", "clear search and filter"),
         ),
     ),
@@ -78,6 +79,7 @@ class WatchApp(App[None]):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("question_mark", "help", "Help", key_display="?"),
         Binding("T", "change_theme", "Theme", show=False),
+        Binding("F", "fleet", "Fleet", show=False),
         Binding("q,ctrl+c", "quit", "Quit"),
     ]
     CSS = """
@@ -166,6 +168,13 @@ class WatchApp(App[None]):
         """Show a message for some seconds, as a harmless line."""
         options["markup"] = False
         super().notify(one_line(message, 400), **options)
+
+    def action_fleet(self) -> None:
+        """Show the fleet."""
+        if self.source.fleet is None:
+            self.notify("This store has no fleet. `ralph fleet submit` begins one.", severity="warning")
+        elif len(self.screen_stack) == 1:
+            self.push_screen(self.source.fleet(self))
 
     def action_help(self) -> None:
         """Show the keys."""

@@ -6,9 +6,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, Protocol
 
 if TYPE_CHECKING:
+    from textual.screen import Screen
+
     from ralph.records.record import RunRecord
     from ralph.store import Store
     from ralph.store.run_list import ListedRun
+    from ralph.watch.tui.app import WatchApp
 
 Kind = Literal["pause", "resume", "stop", "tell", "extend"]
 
@@ -33,6 +36,7 @@ class Source:
         missing: returns whether the store does not exist yet.
         option: the `--store` option of suggested commands.
         place: the store's name for the user.
+        fleet: makes the screen of the fleet; None without one.
     """
 
     opened: "Callable[[], AbstractAsyncContextManager[Store]]"
@@ -44,3 +48,4 @@ class Source:
     missing: Callable[[], bool] = bool
     option: str = ""
     place: str = ""
+    fleet: "Callable[[WatchApp], Screen[None]] | None" = None

@@ -54,3 +54,18 @@ function follow(status) {
 
 const live = document.querySelector("[data-live]");
 if (live) follow(live);
+
+const EVERY = 2000;
+
+async function refresh(place) {
+  try {
+    const answer = document.hidden ? null : await fetch(place.dataset.refresh, { credentials: "same-origin" });
+    if (answer && answer.ok) {
+      const made = new DOMParser().parseFromString(await answer.text(), "text/html").getElementById(place.id);
+      if (made && made.innerHTML !== place.innerHTML) place.replaceChildren(...made.childNodes);
+    }
+  } catch (error) { /* the next one may work again */ }
+  setTimeout(refresh, EVERY, place);
+}
+
+document.querySelectorAll("[data-refresh]").forEach((place) => setTimeout(refresh, EVERY, place));

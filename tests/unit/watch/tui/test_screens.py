@@ -13,6 +13,8 @@ from textual.css.query import NoMatches
 from ralph.cli.watch import _ask as ask
 from ralph.cli.watch import watch
 from ralph.errors import StoreError, UsageError
+from ralph.fleet.screen import FleetScreen
+from ralph.fleet.view import FleetView, TaskView, WorkerView
 from ralph.records.events import ToolFinished
 from ralph.store import MemoryStore
 from ralph.types.output import ToolCall
@@ -218,3 +220,39 @@ async def test_a_store_that_does_not_exist_yet_is_waited_for(tui: Tui, monkeypat
         assert "No run yet. `ralph run` makes one." in app.text
         is_missing = False
         await app.shows("Upgrade the database")
+
+
+async def test_the_fleet_is_shown_live_and_opens_a_run(tui: Tui) -> None:
+    def task(iterations: int) -> TaskView:
+        run = "20261121-aaaa"
+        return TaskView(id=run, task="Fix the\x1b[31m median", state="running", worker="one", iterations=iterations)
+
+    fleet = FleetView(workers=(WorkerView(name="one", slots=4, busy=1),), counts={"running": 1}, tasks=(task(12),))
+
+    async def read() -> FleetView:
+        return fleet
+
+    def screen(viewer: WatchApp) -> FleetScreen:
+        return FleetScreen(viewer, read)
+
+    async with tui(fleet=screen) as app:
+        await app.shows("Upgrade the database")
+        await app.press("F")
+        await app.shows("1/1 workers")
+        await app.shows("Fix the")
+        assert "\x1b" not in app.text
+        fleet = fleet.model_copy(update={"paused": True, "tasks": (task(99),)})
+        await app.shows("paused")
+        await app.shows("99")
+        await app.press("enter")
+        await app.shows("breaker")
+        await app.press("escape")
+        await app.shows("paused")
+        await app.press("escape")
+        await app.shows("Upgrade the database")
+
+
+async def test_a_store_without_a_fleet_says_so(tui: Tui) -> None:
+    async with tui() as app:
+        await app.press("F")
+        await app.shows("no fleet")
