@@ -199,4 +199,10 @@ class GroundingKeys(BaseModel, frozen=True, extra="forbid"):
     min_completeness: float | None = _SCORE
     min_accuracy: float | None = _SCORE
     min_attribution: float | None = _SCORE
+    max_contradictions: int = Field(
+        default=0, ge=0, description="The maximum number of statements that contradict a claim or the ground truth."
+    )
+    max_unsupported: int | None = Field(
+        default=None, ge=0, description="The maximum number of statements that the ground truth does not support."
+    )
     timeout: float | None = Field(default=None, gt=0, description="The time limit, in seconds; unset: verify_timeout.")

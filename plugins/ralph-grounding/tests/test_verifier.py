@@ -74,7 +74,8 @@ async def test_the_agent_is_told_what_is_missing_and_what_goes_against_a_claim(f
         "Judged: FAQ.md",
         "- completeness is 0, but must be at least 100",
         "- missing: The museum opens at nine in the morning.",
-        "- contradicted: A ticket costs 12 euros. (it says: A ticket costs 15 euros.)",
+        "- contradicted: A ticket costs 12 euros. (FAQ.md:1 says: A ticket costs 15 euros.)",
+        "- 1 statement contradicts the facts, but at most 0 may",
     ]
     assert "missing: The museum opens" in verdict.signature
     assert "0" not in verdict.signature.replace("12", ""), "a score that moves is the same failure"
@@ -259,6 +260,71 @@ async def test_two_million_characters_are_judged_without_stopping_everything_els
     assert ticks > 3
 
 
+# Every statement counts
+
+WRONG = "# FAQ\n\nThe museum opens at ten in the morning. A ticket costs 15 euros.\n"
+NOTES = "\n## Notes\n\nThe museum opens at nine in the morning. A ticket costs 12 euros.\n"
+OWN_WORDS = "# FAQ\n\nYou pay €12 for a ticket.\n\nIn the morning, the museum opens at nine.\n"
+FACTS = "# Visit\n\nThe museum opens at nine in the morning. A ticket costs 12 euros. Dogs are not allowed inside.\n"
+
+
+def writes_faq(text: str) -> Callable[[Prompt, Turn], str]:
+    def turn_of_the_agent(_prompt: Prompt, turn: Turn) -> str:
+        (turn.workspace / "FAQ.md").write_text(text)
+        return DONE
+
+    return turn_of_the_agent
+
+
+async def test_claims_appended_below_wrong_facts_do_not_complete_a_run(repository: Path) -> None:
+    """An agent that adds the claims under "Notes" is held back; one that answers in its own words is not."""
+    executor = ScriptedExecutor([writes_faq(WRONG + NOTES), writes_faq(OWN_WORDS)])
+    async with Runner(executor=executor, workspace=open_workspace(repository), verify=[verifier()]) as runner:
+        record = await runner.run("Write the FAQ.")
+    assert (record.stop_reason, record.iterations, record.verified) == ("completed", 2, True)
+    told = executor.prompts[1].text
+    assert "2 statements contradict the facts, but at most 0 may" in told
+    assert "contradicted: A ticket costs 12 euros. (FAQ.md:3 says: A ticket costs 15 euros.)" in told
+    assert "(FAQ.md:3 says: The museum opens at ten in the morning.)" in told
+
+
+@pytest.mark.parametrize(
+    ("text", "passes"),
+    [
+        (FACTS, True),
+        ("A ticket is 12 euros. Dogs may not come inside.", True),
+        ("A ticket costs 15 euros.", False),
+        (f"{FACTS}\nDogs are allowed inside.", False),
+        (f"Dogs are allowed inside.\n{FACTS}", False),
+    ],
+)
+async def test_ground_truth_alone_is_enough(folder: Path, text: str, passes: bool) -> None:
+    (folder / "facts").mkdir()
+    (folder / "facts" / "visit.md").write_text(FACTS)
+    (folder / "FAQ.md").write_text(text)
+    asked = verifier(claims="", ground_truth="facts")
+    verdict = await asked.verify(Subject(folder))
+    assert verdict.passed is passes, verdict.output
+    assert asked.condition == "FAQ.md must agree with the facts: at most 0 statements that contradict them"
+
+
+async def test_how_many_statements_may_lack_support_is_the_users_choice(folder: Path) -> None:
+    (folder / "facts.md").write_text(FACTS)
+    (folder / "FAQ.md").write_text(f"{FACTS}\nThe lantern was lit by a whale.\n")
+    keys = {"claims": "", "ground_truth": "facts.md"}
+    strict = await verifier(**keys, max_unsupported=0).verify(Subject(folder))
+    assert "unsupported: The lantern was lit by a whale. (FAQ.md:5)" in strict.output
+    assert strict.signature == "unsupported: The lantern was lit by a whale."
+    assert (await verifier(**keys, max_unsupported=1).verify(Subject(folder))).passed
+    assert (await verifier(**keys).verify(Subject(folder))).passed
+
+
+async def test_some_contradictions_may_be_accepted(folder: Path) -> None:
+    (folder / "FAQ.md").write_text(WRONG + NOTES)
+    assert not (await verifier(max_contradictions=1, min_completeness=0).verify(Subject(folder))).passed
+    assert (await verifier(max_contradictions=2, min_completeness=0).verify(Subject(folder))).passed
+
+
 # What it is asked
 
 
@@ -291,4 +357,4 @@ def test_without_anything_to_hold_a_document_against_there_is_no_verifier(folder
     (kind,) = ralph_verifiers()
     materials = VerifierContext(ScriptedExecutor(), Redactor(), Confinement(workspace=folder))
     with pytest.raises(UsageError, match="has nothing to hold a document against"):
-        kind.build(GroundingKeys(ground_truth="docs"), materials)
+        kind.build(GroundingKeys(file="FAQ.md"), materials)

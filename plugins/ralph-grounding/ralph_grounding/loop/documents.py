@@ -3,8 +3,9 @@
 import os
 import re
 import stat
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import islice
+from itertools import accumulate, islice
 from pathlib import Path
 from typing import NamedTuple
 
@@ -14,6 +15,7 @@ __all__ = ["Documents", "changed", "matching"]
 
 _KINDS = {".md", ".markdown", ".rst", ".txt", ".adoc", ".html", ".htm", ".mdx"}
 _MOST_FILES = 200
+_BETWEEN = "\n\n"
 _MOST_SEEN = 50_000
 _MOST_PROBLEMS = 10
 _MOST_BYTES = 2_000_000
@@ -27,11 +29,20 @@ class Documents(NamedTuple):
         names: relative to the workspace.
         text: all of them, one after another.
         problems: what could not be read, a sentence each.
+        starts: where each begins in the text.
     """
 
     names: tuple[str, ...]
     text: str
     problems: tuple[str, ...] = ()
+    starts: tuple[int, ...] = ()
+
+    def place(self, position: int) -> str:
+        """Return the document and the line of a position in the text, such as "FAQ.md:12"."""
+        number = max(bisect_right(self.starts, position) - 1, 0)
+        if number >= len(self.names):
+            return "it"
+        return f"{self.names[number]}:{self.text.count(chr(10), self.starts[number], position) + 1}"
 
 
 def matching(workspace: Path, patterns: Sequence[str], kept_out: Iterable[str]) -> Documents:
@@ -107,7 +118,8 @@ def _read(workspace: Path, names: Iterable[str], kept_out: set[str]) -> Document
             problems.append(f"Only the first {_MOST_BYTES:,} bytes were judged: those up to within {name}.")
         read.append(name)
         texts.append(content.decode("utf-8", "replace"))
-    return Documents(tuple(read), "\n\n".join(texts), tuple(problems))
+    starts = accumulate((len(text) + len(_BETWEEN) for text in texts), initial=0)
+    return Documents(tuple(read), _BETWEEN.join(texts), tuple(problems), tuple(starts)[: len(texts)])
 
 
 def _is_within(path: Path, root: Path) -> bool:

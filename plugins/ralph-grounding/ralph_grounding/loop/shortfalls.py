@@ -1,5 +1,6 @@
 """The shortfalls of an answer, in sentences for an agent."""
 
+from collections.abc import Callable
 from typing import NamedTuple, Protocol, Self
 
 from ralph_grounding.result import AnalysisResult, CompletenessResult
@@ -31,8 +32,14 @@ class Minimums(NamedTuple):
         return cls(asking.min_accuracy, asking.min_completeness, asking.min_attribution)
 
 
-def shortfalls(result: AnalysisResult, minimums: Minimums) -> list[str]:
-    """Describe each score that is too low, or not measured although it has a minimum."""
+def shortfalls(result: AnalysisResult, minimums: Minimums, place: Callable[[int], str] = lambda _: "it") -> list[str]:
+    """Describe each score that is too low, or not measured although it has a minimum.
+
+    Args:
+        result: the analysis.
+        minimums: the lowest acceptable scores.
+        place: names the place of a position in the text.
+    """
     said: list[str] = []
     for name, part, least in (
         ("completeness", result.scores.completeness, minimums.completeness),
@@ -46,11 +53,11 @@ def shortfalls(result: AnalysisResult, minimums: Minimums) -> list[str]:
             continue
         said.append(f"{name} is {part.score:.0f}, but must be at least {least:g}")
         if isinstance(part, CompletenessResult):
-            said += _of_claims(part)
+            said += _of_claims(part, place)
     return said
 
 
-def _of_claims(part: CompletenessResult) -> list[str]:
+def _of_claims(part: CompletenessResult, place: Callable[[int], str]) -> list[str]:
     """Describe the missing required claims, and what the text says instead."""
     lacking = [judged for judged in part.matches if judged.importance == "required" and not judged.found]
     said: list[str] = []
@@ -58,7 +65,7 @@ def _of_claims(part: CompletenessResult) -> list[str]:
         claim = " ".join(judged.claim.split())[:_LONG]
         if judged.conflicts:
             there = " ".join(judged.matched_text.split())[:_LONG]
-            said.append(f"contradicted: {claim} (it says: {there})")
+            said.append(f"contradicted: {claim} ({place(judged.position.start)} says: {there})")
         else:
             said.append(f"missing: {claim}")
     if len(lacking) > _MOST:

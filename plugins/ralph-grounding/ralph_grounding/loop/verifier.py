@@ -1,5 +1,6 @@
 """`--verifier grounding`: a run does not complete before its documents make the expected claims."""
 
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
@@ -16,6 +17,7 @@ from ralph_grounding.ground_truth.claims_file import read_claims
 from ralph_grounding.ground_truth.files import read_text
 from ralph_grounding.ground_truth.pages import GroundTruth
 from ralph_grounding.ground_truth.reading import read_ground_truth
+from ralph_grounding.loop.contradictions import Finding, contradictions, excess
 from ralph_grounding.loop.documents import Documents, changed, matching
 from ralph_grounding.loop.shortfalls import Minimums, shortfalls
 from ralph_grounding.materials import AIResponse, ExpectedAnswer, Query
@@ -54,10 +56,11 @@ class GroundingVerifier(Verifier):
     name = "grounding"
 
     def __init__(self, keys: GroundingKeys, settings: GroundingSettings, *, timeout: float = 600.0) -> None:
-        if not (keys.claims or keys.reference or keys.domain or keys.brand):
+        if not any((keys.claims, keys.reference, keys.ground_truth, keys.domain, keys.brand)):
             raise UsageError(
                 "The verifier 'grounding' has nothing to hold a document against.",
-                "Name claims, a reference or a domain, as in grounding:claims=claims.yaml,min_completeness=80.",
+                "Name claims, ground truth, a reference or a domain, as in "
+                "grounding:claims=claims.yaml,min_completeness=80.",
             )
         self.timeout = timeout
         self._keys = keys
@@ -70,6 +73,7 @@ class GroundingVerifier(Verifier):
         asked = ", ".join(
             f"{name} at least {least:g} of 100" for name, least in self._minimums._asdict().items() if least is not None
         )
+        asked = asked or f"at most {self._keys.max_contradictions} statements that contradict them"
         return f"{self._keys.file or 'the documents that you change'} must agree with the facts: {asked}"
 
     async def verify(self, subject: Subject) -> Verdict:
@@ -82,16 +86,19 @@ class GroundingVerifier(Verifier):
             said = "\n".join([said, *(f"- {problem}" for problem in documents.problems)])[:_MOST_TOLD]
             return Verdict(verifier=self.name, passed=False, output=said, signature="grounding: no document")
         # A thread with its own event loop: comparing many words occupies the processor for a while.
-        judge = partial(_judged, documents.text, self._held, self._settings)
-        result = await to_thread.run_sync(anyio.run, judge, abandon_on_cancel=True)
-        short = shortfalls(result, self._minimums)
+        judge = partial(_judged, documents.text, self._held, self._settings, evidence=bool(self._keys.ground_truth))
+        result, found = await to_thread.run_sync(anyio.run, judge, abandon_on_cancel=True)
+        short = shortfalls(result, self._minimums, documents.place)
+        keys = self._keys
+        more = excess(found, result, keys.max_contradictions, keys.max_unsupported, documents.place)
+        short += [one for one in more if one not in short]
         notes = [*short, *(result.notes if short else ()), *documents.problems]
         output = "\n".join([f"Judged: {', '.join(documents.names)}", *(f"- {note}" for note in notes)])
         return Verdict(
             verifier=self.name,
             passed=not short,
             output=output[:_MOST_TOLD],
-            signature="" if not short else "; ".join(said for said in short if " is " not in said)[:300] or "grounding",
+            signature=_signature(short) if short else "",
         )
 
     async def _documents(self, subject: Subject) -> Documents:
@@ -103,10 +110,21 @@ class GroundingVerifier(Verifier):
         return await to_thread.run_sync(changed, subject.workspace, difference, kept_out)
 
 
-async def _judged(text: str, held: _Material, settings: GroundingSettings) -> AnalysisResult:
+async def _judged(
+    text: str, held: _Material, settings: GroundingSettings, *, evidence: bool
+) -> tuple[AnalysisResult, list[Finding]]:
     response = AIResponse(query_id=held.query.id, response=text)
     async with GroundingAnalyzer(settings) as analyzer:
-        return await analyzer.analyze(response, held.query, held.ground, evidence=False)
+        result = await analyzer.analyze(response, held.query, held.ground, evidence=evidence)
+    return result, contradictions(text, held.query.expected.claims or (), result)
+
+
+def _signature(short: Sequence[str]) -> str:
+    """Return what is the same in two verdicts on the same failure: the facts, without scores, counts and places."""
+    facts = (
+        said.partition(" (")[0] for said in short if said.startswith(("missing:", "contradicted:", "unsupported:"))
+    )
+    return "; ".join(dict.fromkeys(facts))[:300] or "grounding"
 
 
 def _minimums(keys: GroundingKeys) -> Minimums:

@@ -33,8 +33,9 @@ def analysed(text: str, language: str) -> Analysed:
     found = tuple(dates(said))
     counted = tuple(a for a in amounts(said) if not any(d.start <= a.start < d.end for d in found))
     measured = {place for amount in counted for place in range(amount.first, amount.last + 1)}
+    split = clauses(said, measured)
     measured |= {place for place, word in enumerate(said.words) if any(d.start <= word.start < d.end for d in found)}
-    return Analysed(said, counted, found, clauses(said), frozenset(measured))
+    return Analysed(said, counted, found, split, frozenset(measured))
 
 
 @lru_cache(maxsize=32_768)

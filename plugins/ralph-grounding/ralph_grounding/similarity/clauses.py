@@ -1,7 +1,7 @@
 """Clauses of a statement: what each says itself, and what it takes over from the one before."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 from ralph_grounding.similarity.amounts import amounts
@@ -35,11 +35,12 @@ class Clause(NamedTuple):
         return self.first <= place < self.last
 
 
-def clauses(said: Statement) -> tuple[Clause, ...]:
+def clauses(said: Statement, measured: Collection[int] | None = None) -> tuple[Clause, ...]:
     """Split a statement where two parts may differ in subject, amount or negation; usually it is one clause."""
     if not said.words:
         return ()
-    measured = {place for amount in amounts(said) for place in range(amount.first, amount.last + 1)}
+    if measured is None:
+        measured = {place for amount in amounts(said) for place in range(amount.first, amount.last + 1)}
     cuts = [0, *(place for place in range(1, len(said.words)) if _may_cut(said, place)), len(said.words)]
     parts: list[Clause] = []
     first = 0
@@ -57,7 +58,7 @@ def _may_cut(said: Statement, place: int) -> bool:
     return word.word in _CONTRASTING or word.word in _ADDING or "," in between or _BREAK.search(between) is not None
 
 
-def _differ(said: Statement, first: int, cut: int, after: int, measured: set[int]) -> bool:
+def _differ(said: Statement, first: int, cut: int, after: int, measured: Collection[int]) -> bool:
     """Return True if the parts before and after a cut say different things, rather than list things."""
     before, following = range(first, cut), range(cut, after)
     if not any(said.content[place] for place in before) or not any(said.content[place] for place in following):
@@ -98,7 +99,9 @@ def _begins_anew(said: Statement, cut: int, after: int) -> bool:
     return fresh and (plain >= 2 or (plain == 1 and len(content) > 2 and said.is_name(start)))
 
 
-def _inherited(said: Statement, before: Clause | None, first: int, last: int, measured: set[int]) -> frozenset[int]:
+def _inherited(
+    said: Statement, before: Clause | None, first: int, last: int, measured: Collection[int]
+) -> frozenset[int]:
     if before is None:
         return frozenset()
     start = first + (said.words[first].word in _ADDING | _CONTRASTING)

@@ -30,6 +30,11 @@ _ALIKE = 0.75
 _SCOPE = 2
 _SHORT = 7
 """The number of content words up to which each must be there."""
+_IMPLIED = {
+    "cost": "money", "price": "money", "pay": "money", "charg": "money", "fee": "money",
+    "last": "time", "take": "time", "durat": "time", "weigh": "weight", "weight": "weight",
+}  # fmt: skip
+"""What an amount says by its unit alone: 12 euros are a price, and 90 minutes a duration."""
 _HEDGES = re.compile(
     r"\b(?:may|might|could|perhaps|maybe|possibly|probably|likely|reportedly|allegedly|rumou?r\w*|expected|plan(?:s|ned)?"
     r"|intends?|hopes?|claims?|denie[sd]|deny|doubts?|some|if|unless|should|proposed|considering|vielleicht|könnte"
@@ -106,6 +111,7 @@ class Compared:
         words = enumerate(self._theirs.said.words)
         self._here = {word.stem for at, word in words if self._clause.has(at) or len(self._theirs.clauses) == 1}
         self._flipped: dict[int, int] = {}
+        self._dimensions = {_dimension(amount) for amount in self._amounts()[0]}
         self._credits = {place: self._credit(place) for place in weights}
 
     def ruling(self, *, retracted: bool) -> Ruling:
@@ -159,6 +165,8 @@ class Compared:
             return float(place not in self._ours.measured and word.stem in self._context)
         if self._opposite(place):
             return 1.0
+        if _IMPLIED.get(word.stem) in self._dimensions:
+            return _SYNONYM
         if word.stem in self._context or self._is_asked(place):
             return 1.0
         return _ALIKE if any(spelt_alike(word.stem, other) for other in self._here) else 0.0
@@ -392,6 +400,10 @@ def _in(theirs: Analysed, value: str) -> bool:
     if cell.amounts:
         return all(any(same_amount(one, other) for other in theirs.amounts) for one in cell.amounts)
     return bool(cell.said.words) and all(word.stem in theirs.said.at for word in cell.said.words)
+
+
+def _dimension(amount: Amount) -> str:
+    return "money" if _money(amount) else amount.dimension
 
 
 def _money(amount: Amount) -> bool:

@@ -7,6 +7,7 @@ answer.
 
 import re
 from collections.abc import Iterator
+from functools import cached_property
 
 from ralph_grounding.similarity.amounts import same_amount
 from ralph_grounding.similarity.analysed import Analysed, analysed, spelt_alike
@@ -21,6 +22,8 @@ from ralph_grounding.text.words import is_negation
 __all__ = ["Ruling", "Verdicts"]
 
 _READ = 4
+_READ_ALL = 200
+_OUTRIGHT = 0.74
 _RELATED = 0.34
 """The share of a claim's words that a sentence must have to be read."""
 _RETRACTED = re.compile(
@@ -67,11 +70,7 @@ class Verdicts:
     def on(self, claim: Claim) -> Ruling:
         """Return the verdict on a claim: what contradicts it prevails over what says the same in as many words."""
         ours = analysed(claim.text, self._language)
-        weights = {
-            place: word.weight
-            for place, word in enumerate(claim.tokens[: len(ours.said.words)])
-            if ours.said.content[place]
-        }
+        weights = self._weights(ours, claim)
         if not weights:
             return _UNSURE
         found = [
@@ -82,18 +81,45 @@ class Verdicts:
             return ruling
         return ruling._replace(outcome="unsure")
 
+    def against(self, claim: Claim) -> list[Ruling]:
+        """Return each statement that contradicts a claim outright, also if another one supports it.
+
+        One about another day or another name is about something else.
+        """
+        ours = analysed(claim.text, self._language)
+        weights = self._weights(ours, claim)
+        rulings = [
+            ruling
+            for number in self._candidates(ours, weights, _READ_ALL)
+            if not self._is_about_other(ours, number)
+            for ruling in self._rulings(ours, weights, number)
+        ]
+        best = {ruling.span: ruling for ruling in sorted(rulings, key=_order)}
+        return [ruling for ruling in best.values() if ruling.outcome == "contradicted" and ruling.share >= _OUTRIGHT]
+
+    def _is_about_other(self, ours: Analysed, number: int) -> bool:
+        theirs = analysed(self._stated[number].text, self._language)
+        if theirs.dates and not ours.dates:
+            return True
+        own = {word.stem for place, word in enumerate(theirs.said.words) if place and theirs.said.is_name(place)}
+        mine = {word.stem for place, word in enumerate(ours.said.words) if place and ours.said.is_name(place)}
+        return bool(mine) and bool(own) and not mine & own
+
+    def _weights(self, ours: Analysed, claim: Claim) -> dict[int, float]:
+        words = claim.tokens[: len(ours.said.words)]
+        return {place: word.weight for place, word in enumerate(words) if ours.said.content[place]}
+
     def _is_missing(self, ours: Analysed, ruling: Ruling) -> bool:
         """Return True if a word, an amount or a date of the claim is nowhere in the text."""
         said, lacking = ours.said, set(ruling.lacking)
         if "certainty" in lacking:
             return True
-        everything = [analysed(each.text, self._language) for each in self._stated]
         if "amount" in lacking:
-            there = [amount for each in everything for amount in each.amounts]
+            there = [amount for each in self._all for amount in each.amounts]
             if not all(any(same_amount(one, other) for other in there) for one in ours.amounts):
                 return True
         if "date" in lacking:
-            dated = [date for each in everything for date in each.dates]
+            dated = [date for each in self._all for date in each.dates]
             if not all(any(date.agrees(other) and date.comparable(other) for other in dated) for date in ours.dates):
                 return True
         return "name" in lacking and any(
@@ -102,12 +128,16 @@ class Verdicts:
             if place and place not in ours.measured
         )
 
+    @cached_property
+    def _all(self) -> list[Analysed]:
+        return [analysed(each.text, self._language) for each in self._stated]
+
     def _has_alike(self, stem: str) -> bool:
         return any(spelt_alike(stem, other) for other in self._by_stem) or any(
             other in self._by_stem for other in synonyms(stem, self._language)
         )
 
-    def _candidates(self, ours: Analysed, weights: dict[int, float]) -> list[int]:
+    def _candidates(self, ours: Analysed, weights: dict[int, float], most: int = _READ) -> list[int]:
         worth: dict[int, float] = {}
         for place, weight in weights.items():
             stem = ours.said.words[place].stem
@@ -124,7 +154,7 @@ class Verdicts:
                 worth[number + 1] = max(worth.get(number + 1, 0.0), worth.pop(number))
         least = _RELATED * sum(weights.values()) if len(self._stated) > _READ else 0.0
         worth = {number: value for number, value in worth.items() if value >= least or (self._asked and number < 2)}
-        return sorted(worth, key=lambda number: (-worth[number], number))[:_READ]
+        return sorted(worth, key=lambda number: (-worth[number], number))[:most]
 
     def _rulings(self, ours: Analysed, weights: dict[int, float], number: int) -> Iterator[Ruling]:
         each = self._stated[number]
