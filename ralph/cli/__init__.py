@@ -166,6 +166,10 @@ def _interruptible(arguments: list[str]) -> int:
 
 def _call(arguments: list[str]) -> int:
     """Find the command and call it. Raises `UsageError` for what typer complains about."""
+    if "_RALPH_COMPLETE" in os.environ:
+        from ralph.cli.completion import complete
+
+        return complete()
     from inspect import iscoroutine
 
     import typer

@@ -25,7 +25,7 @@ class _ShowByDefault(typer.core.TyperGroup):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         first = args[0] if args else "last"
-        shows = first == "last" or first[:1].isdigit() or (first.startswith("-") and first != "--help")
+        shows = first == "last" or first[:1].isdigit() or (first.startswith("-") and first not in {"--help", "-h"})
         return super().parse_args(ctx, ["show", *args] if shows else args)
 
 

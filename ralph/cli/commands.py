@@ -43,6 +43,8 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
         "login": "login:login",
         "config": "config:app",
         "plugins": "plugins:app",
+        "completion": "completion:completion",
+        "man": "man:man",
     },
 }
 """The panels of `ralph --help`, in order. A command names its module of this package, and a function or app in it."""
@@ -52,7 +54,7 @@ COMMANDS: Mapping[str, str] = {name: path for group in GROUPS.values() for name,
 _PANELS = {name: panel for panel, group in GROUPS.items() for name in group}
 _PANEL_OF_PLUGINS = "From plug-ins"
 
-_WIDE_ENOUGH = 72
+_WIDE_ENOUGH = 80
 """The least number of columns in which the boxes of the help do not cut the names of options."""
 
 _ALIASES = {"continue": "resume"}
@@ -82,6 +84,11 @@ class _LazyGroup(typer.core.TyperGroup):
             yield
         finally:
             self._described = None
+
+    def shell_complete(self, ctx: Any, incomplete: str) -> Any:
+        """Return the completions of a command's name, without loading any command."""
+        with self._only_described():
+            return super().shell_complete(ctx, incomplete)
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Parse the program's own options; `help COMMAND` means `COMMAND --help`."""

@@ -26,6 +26,7 @@ _COPILOT_CHECKS = {"copilot", "copilot-runtime", "github-copilot-sdk", "login"}
 _TIMEOUT = 20.0
 _ENDPOINT_REMEDY = "Start the model's server, or correct executor.base_url: `ralph config show` says where it is set."
 _STORE_REMEDY = "Save the readable runs with `ralph export`, then move the store away: Ralph makes a new one."
+_UNWRITABLE = "Give yourself permission to write in it, or name another folder with -C."
 _UNSEEN_LOGIN = "A run can work here if the Copilot CLI has its own login, which Ralph cannot see."
 
 
@@ -226,6 +227,8 @@ def _workspace(folder: Path, settings: "Settings") -> "list[Finding]":
         untrusted = [source.name for source in own_sources(folder) if not is_trusted(source)]
     except RalphError as error:
         return [_failed("workspace", error)]
+    if not os.access(folder, os.W_OK | os.X_OK):
+        return [_finding("workspace", ok=False, detail=f"{folder} cannot be written", remedy=_UNWRITABLE)]
     kind = "under git" if isinstance(opened, GitWorkspace) else "a folder without git: commits are not seen"
     found = [_finding("workspace", ok=True, detail=f"{folder}, {kind}")]
     if untrusted:

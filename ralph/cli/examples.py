@@ -29,6 +29,8 @@ EXAMPLES: Mapping[str, tuple[str, ...]] = {
     "doctor": ("ralph doctor", "ralph doctor --json"),
     "login": ("ralph login", "ralph login --executor codex"),
     "config": ("ralph config show", 'ralph config set verify "pytest -q"'),
+    "completion": ("ralph completion fish > ~/.config/fish/completions/ralph.fish",),
+    "man": ("ralph man > ~/.local/share/man/man1/ralph.1",),
     "plugins": ("ralph plugins", "ralph plugins add claude"),
 }
 

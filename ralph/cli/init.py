@@ -40,11 +40,8 @@ _PLAN = """\
 
 The agent takes the first open box, does it, and ticks it. The work is done when every box is ticked.
 
-- [ ] Write here what is to be done, one checkable step per line
-
-## Optional
-
-- [ ] Something that would be nice to have; the run does not wait for it
+Write a step per line below, each in the form `- [ ] Add a test for empty input`. The run does not wait for steps under
+a heading `Optional`.
 """
 
 

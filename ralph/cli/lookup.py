@@ -29,18 +29,15 @@ _LATEST = 200
 
 
 def configured_store(name: str | None, folder: Path) -> str | None:
-    """Return the store that the command line names, else that of the settings for a folder; None for the user's own.
-
-    Raises what `read_settings` raises.
-    """
+    """Return the store that the command line names, else that of the settings for a folder; None for the user's own."""
     if name is not None:
         return name
     variables = {key for key in os.environ if key.upper().startswith("RALPH_")} - _NOT_SETTINGS
     if variables <= {"RALPH_STORE"} and not _has_settings(folder):
         return os.environ.get("RALPH_STORE")
-    from ralph.settings import read_settings
+    from ralph.cli.settings import usable_settings
 
-    return read_settings(folder, own="trusted").settings.store
+    return usable_settings(folder).settings.store
 
 
 def given_store(arguments: Sequence[str]) -> str | None:
@@ -89,15 +86,21 @@ async def opened_store(name: str | None, folder: Path | None = None) -> "AsyncGe
     """Open the store that the command line names, else that of the settings for a folder.
 
     Reading does not create a store: an empty one in memory replaces a missing file.
+
+    Raises:
+        UsageError: the command line names a file that does not exist.
     """
     from ralph.plugins.registry import is_foreign, open_store
     from ralph.store import MemoryStore, file_of
 
     here = folder or Path.cwd()
     url = configured_store(name, here)
-    store = open_store(url, lambda: plugins_of(here))
+    store = open_store(url, lambda: plugins_of(here, usable=True))
     path = None if is_foreign(url) else file_of(url)
-    async with store if path is None or _exists(path) else MemoryStore() as opened:
+    there = path is None or _exists(path)
+    if name is not None and not there:
+        raise UsageError(f"There is no store {name[:200]!r} yet.", "Correct --store; or `ralph run` makes one.")
+    async with store if there else MemoryStore() as opened:
         await _end_left_behind(opened, here)
         yield opened
         for problem in opened.unreadable:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ralph.cli.completion import known_plugins
 from ralph.cli.options import AsJson, Folder, NoPlugins
 from ralph.cli.output import print_json, print_paragraph, print_table
 from ralph.errors import PluginConflictError, PluginError, RalphError, UntrustedSettingsError
@@ -19,7 +20,12 @@ if TYPE_CHECKING:
     from ralph.plugins import Command, CommandContext, Plugins
     from ralph.plugins.discovery import Offer, Plugin
 
-Names = Annotated[list[str], typer.Argument(metavar="NAME...", help="Plug-ins of Ralph, such as claude or notify.")]
+Names = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="NAME...", help="Plug-ins of Ralph, such as claude or notify.", autocompletion=known_plugins
+    ),
+]
 Run = Annotated[bool, typer.Option("--run", help="Run the command, rather than print it.")]
 
 
@@ -108,12 +114,17 @@ def _print(loaded: "Plugins", conflicts: list[str], *, off: bool) -> None:
         print_paragraph(f"\n{one_line(text, 1_000)}")
 
 
-def plugins_of(folder: Path) -> "Plugins":
-    """Load the plug-ins of a folder for a command other than run; anything without the needed consent is left out."""
+def plugins_of(folder: Path, *, usable: bool = False) -> "Plugins":
+    """Load the plug-ins of a folder for a command other than run; anything without the needed consent is left out.
+
+    With `usable`, settings that are not valid are left out, too.
+    """
+    from ralph.cli.settings import usable_settings
     from ralph.plugins.loading import load_plugins
     from ralph.settings import read_settings
 
-    return load_plugins(read_settings(folder, own="trusted"), folder)
+    found = usable_settings(folder) if usable else read_settings(folder, own="trusted")
+    return load_plugins(found, folder)
 
 
 def described_commands() -> dict[str, str]:

@@ -31,7 +31,9 @@ Folder = Annotated[
 ]
 State = Annotated[
     str | None,
-    typer.Option("--state", "--stop-reason", metavar="NAME", help="Only runs in this state, or that stopped for it."),
+    typer.Option(
+        "--state", "--stop-reason", "--outcome", metavar="NAME", help="Only runs in this state, or that stopped for it."
+    ),
 ]
 Since = Annotated[
     str | None, typer.Option("--since", metavar="AGE", help="Only runs started since: 12h, 7d or a date.")

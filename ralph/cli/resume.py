@@ -11,7 +11,7 @@ from ralph.cli.lookup import find_run, opened_store, owner_text, require_meant, 
 from ralph.cli.options import AnyFolder, Folder, NoPlugins, RunId, Trust, Yes
 from ralph.cli.output import print_paragraph
 from ralph.cli.run import display_for, exit_code, look_up, run_shown
-from ralph.cli.settings import ask_at_terminal, stored_settings, with_settings
+from ralph.cli.settings import ask_at_terminal, stored_settings, usable_settings, with_settings
 from ralph.errors import UsageError
 
 if TYPE_CHECKING:
@@ -69,9 +69,8 @@ def _continue_paused(run: "RunRecord", folder: Path, flags: Mapping[str, object]
 
     from ralph.cli.control import send_request
     from ralph.cli.show import show_events
-    from ralph.settings import read_settings
 
-    found = read_settings(folder, _of_now(flags), own="trusted")
+    found = usable_settings(folder, _of_now(flags))
     now = found.settings
 
     async def ask(shown: "Display | None") -> "RunRecord":
@@ -124,9 +123,8 @@ def _show_completed(run: "RunRecord", folder: Path, flags: Mapping[str, object])
     import anyio
 
     from ralph.records.events import RunFinished, RunStarted
-    from ralph.settings import read_settings
 
-    found = read_settings(folder, _of_now(flags), own="trusted")
+    found = usable_settings(folder, _of_now(flags))
 
     async def show_ends(shown: "Display") -> None:
         async with opened_store(found.settings.store) as opened:
@@ -188,9 +186,9 @@ def _settings(run: "RunRecord", here: Path, flags: Mapping[str, object], *, trus
     """
     from ralph.settings import Source, read_settings, with_flags
 
-    now = read_settings(here, _of_now(flags), own="trusted").settings
+    now = usable_settings(here, _of_now(flags)).settings
     origin = Path(run.origin or run.workspace or here)
-    there = read_settings(origin, trust=trust, own="required" if trust else "trusted").settings
+    there = (read_settings(origin, trust=True) if trust else usable_settings(origin)).settings
     executor = there.executor
     secret = {"headers": executor.headers, **({"api_key": executor.api_key} if executor.api_key else {})}
     present = Source("the settings in force", {"executor": secret, "store": now.store, "display": now.display})

@@ -69,7 +69,7 @@ async def serve(
     names = tuple(name.lower().rstrip(".") for name in (host, *(allow_host or ())))
     access = Access(names=names, loopback=is_loopback(address), port=actual, read_only=read_only)
     here = Path.cwd()
-    plugins = plugins_of(here)
+    plugins = plugins_of(here, usable=True)
     pages = [offer.thing for offer in plugins.named("ralph_pages").values()]
     async with open_store(configured_store(store, here), plugins) as opened:
         app = build_app(Library(opened, commands()), access, pages)

@@ -2,19 +2,25 @@
 
 import inspect
 import json
+import os
 import sys
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from copy import deepcopy
+from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
 from ralph.cli.output import confirmed
+from ralph.errors import UsageError
 from ralph.settings.model import FLAGS, SECRETS, Setting
+from ralph.system.text import one_line
 
 if TYPE_CHECKING:
     from ralph.records.record import RunRecord
-    from ralph.settings import Source
+    from ralph.settings import SettingsFound, Source
     from ralph.system.declarations import Flag
 
 Command = Callable[..., Any]
@@ -52,8 +58,11 @@ def with_settings(
 def _option(name: str, setting: Setting, *, adding: bool) -> inspect.Parameter:
     """Return the parameter of a command that typer makes a setting's flag of."""
     flag = cast("Flag", setting.flag)
+    from ralph.cli.completion import values_of
+
     option = typer.Option(
         name,
+        autocompletion=values_of(name, setting.field.annotation),
         metavar=f"+{flag.metavar}" if adding else flag.metavar or None,
         rich_help_panel=None if adding else flag.group,
         help=setting.field.description if adding else setting.help,
@@ -86,6 +95,48 @@ def ask_at_terminal(source: "Source", keys: tuple[str, ...]) -> bool:
         )
     typer.echo(f"Why: {printable('; '.join(reasons_for(source, keys)), 2_000)}.", err=True)
     return confirmed("Use these settings, now and until they change?")
+
+
+def usable_settings(folder: Path, flags: Mapping[str, object] | None = None) -> "SettingsFound":
+    """Return the settings in force, for a command that must also work where a file or a variable is not valid.
+
+    Then only the flags and the name of the store count, and the problem is reported on standard error.
+
+    Raises:
+        UsageError: a flag is not valid.
+    """
+    from ralph.settings import Source, read_settings, with_flags
+
+    try:
+        return read_settings(folder, flags, own="trusted")
+    except UsageError as error:
+        store = _store_said(folder)
+        found = with_flags([Source("the settings in force", {"store": store} if store else {})], flags or {})
+        warn_once(f"ralph: The settings are left out: {one_line(str(error), 400)}\n")
+        return found
+
+
+@cache
+def warn_once(text: str) -> None:
+    """Write a warning, once."""
+    sys.stderr.write(text)
+
+
+def _store_said(folder: Path) -> str | None:
+    """Return the store that the first readable source names, the strongest first."""
+    from ralph.settings import is_trusted, own_sources, user_file
+    from ralph.settings.sources import toml_source
+
+    if said := os.environ.get("RALPH_STORE"):
+        return said
+    found: list[Source] = []
+    for read in (
+        lambda: [toml_source(user_file())],
+        lambda: [each for each in own_sources(folder)[::-1] if is_trusted(each)],
+    ):
+        with suppress(UsageError):
+            found += [source for source in read() if source]
+    return next((said for source in found if isinstance(said := source.values.get("store"), str)), None)
 
 
 def value_in(values: Mapping[str, Any], key: str) -> Any:

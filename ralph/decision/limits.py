@@ -82,6 +82,10 @@ class Spent(BaseModel, frozen=True, defer_build=True):
         )
 
 
+_UNITS = {"max_tokens": " tokens", "max_requests": " premium requests", "calls_per_hour": " calls"}
+"""What a limit counts, in messages."""
+
+
 class LimitReached(BaseModel, frozen=True, defer_build=True):
     """A limit that was reached; `until` is the end of one that passes by itself."""
 
@@ -91,8 +95,10 @@ class LimitReached(BaseModel, frozen=True, defer_build=True):
     until: datetime | None = None
 
     def __str__(self) -> str:
-        shown = duration if self.limit == "max_duration" else _shown
-        return f"{self.limit}: {shown(self.used)} of {shown(self.allowed)}"
+        if self.limit == "max_cost":
+            return f"{self.limit}: ${_shown(self.used)} of ${_shown(self.allowed)}"
+        shown, unit = (duration, "") if self.limit == "max_duration" else (_shown, _UNITS.get(self.limit, ""))
+        return f"{self.limit}: {shown(self.used)} of {shown(self.allowed)}{unit}"
 
 
 class Limits(BaseModel, frozen=True, extra="forbid", defer_build=True):

@@ -1,6 +1,7 @@
 """One iteration, from the prompt to its durable record."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Generator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
@@ -131,6 +132,15 @@ class ActiveRun:
         """Return the seconds that the limit on the run's duration leaves at this moment; None without one."""
         left = self.limits.left(self.state.spent)
         return None if left is None else left - (monotonic() - self.began if self.began else 0.0)
+
+    @contextmanager
+    def waiting(self) -> Generator[None]:
+        """Count the time of a block as the run's, although no iteration has it."""
+        since = monotonic()
+        try:
+            yield
+        finally:
+            self.state = evolve(self.state, spent=self.state.spent.waited(monotonic() - since))
 
     def begins_here(self) -> None:
         """Take the present workspace as its state before the run, if the run was ended before it was scanned."""

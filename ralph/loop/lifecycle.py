@@ -209,7 +209,7 @@ def next_action(
     if until is None:
         return Iterate()
     if breaker.exhausted(cooled):
-        reason = f"{cooled.reason}; it closes again at the earliest at {until:%H:%M:%S} UTC"
+        reason = f"{cooled.reason}; it closes again at the earliest at {until.astimezone():%H:%M:%S}"
         return Finish(Halt(stop_reason="circuit_open", reason=reason))
     return Wait(until, f"circuit open: {cooled.reason}")
 

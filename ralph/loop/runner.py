@@ -446,7 +446,7 @@ class Runner:
         return await self._finish(run, end)
 
     async def _next_iteration(self, run: ActiveRun) -> None:
-        with run.stop.watched():
+        with run.stop.watched(), run.waiting():
             await self._start_executor()  # which may download a program, for minutes
         if not run.stop.reason and not await self._vetoed(run) and await scan_workspace(self._parts, run):
             await iterate(self._parts, run, run.stop)

@@ -39,7 +39,7 @@ def describe(decision: Decision) -> str:
         case Halt():
             word = f"stop ({decision.stop_reason})"
         case Pause():
-            word = f"pause until {decision.until:%H:%M:%S} UTC"
+            word = f"pause until {decision.until.astimezone():%H:%M:%S}"
         case _:
             word = "continue"
     return f"{word}: {decision.reason}"

@@ -12,6 +12,7 @@ from ralph.errors import SettingError, UsageError, WorkspaceError
 from ralph.system.files import read_regular, toml_table
 
 MOST_BYTES = 1_000_000
+_NOT_FILES, _SHARED_MEMORY = ("/dev", "/proc", "/sys"), "/dev/shm"  # noqa: S108 - a place of files
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +46,7 @@ def workspace_folder(path: str | Path) -> Path:
     """Return the absolute path of the folder that `-C` names.
 
     Raises:
-        WorkspaceError: there is no such folder, or it cannot be read.
+        WorkspaceError: there is no such folder, it cannot be read, or it belongs to the system.
     """
     said = f"The workspace {str(path)!r}"
     try:
@@ -55,6 +56,8 @@ def workspace_folder(path: str | Path) -> Path:
         raise WorkspaceError(f"{said} does not exist.", "Name a folder that does, with -C.") from None
     if not is_folder:
         raise WorkspaceError(f"{said} is not a folder.", "Name the folder that contains it, with -C.")
+    if any(folder.is_relative_to(place) for place in _NOT_FILES) and not folder.is_relative_to(_SHARED_MEMORY):
+        raise WorkspaceError(f"{said} belongs to the system and has no files to work on.", "Name another, with -C.")
     if not os.access(folder, os.R_OK | os.X_OK):
         raise WorkspaceError(f"{said} cannot be read.", "Give yourself permission to read and enter it.")
     return folder

@@ -8,7 +8,7 @@ from typing import Any, cast
 
 from pydantic import BaseModel
 
-from ralph.system.files import read_regular, toml_table
+from ralph.system.files import find_program, read_regular, toml_table
 
 _READ = 512 * 1024
 
@@ -33,7 +33,12 @@ def detect_test_command(workspace: Path) -> Detected | None:
     """Return the test command of the project in a folder; None if it is unknown. Runs nothing."""
     project = _Project(workspace)
     found = next((found for find in _FINDERS if (found := find(project))), None)
-    return Detected(command=found[0], reason=found[1]) if found else None
+    if found is None:
+        return None
+    command, reason = found
+    if command.startswith("python ") and not find_program("python") and find_program("python3"):
+        command = f"python3{command.removeprefix('python')}"  # Debian has no `python`
+    return Detected(command=command, reason=reason)
 
 
 class _Project:

@@ -113,13 +113,16 @@ class CopilotSDKExecutor(CopilotExecutor):
             permissions=self.policy(turn),
             classify=self.classify,
         )
+        cancelled = True
         try:
-            return await conversation.hold(prompt.text, last_session)
+            outcome = await conversation.hold(prompt.text, last_session)
+            cancelled = False
+            return outcome
         finally:
             with anyio.CancelScope(shield=True):
                 usable = await conversation.close()
                 self._remember(turn)
-                if not usable:
+                if not usable and not cancelled:  # Ctrl-C ends the runtime as well
                     turn.transcript.diagnosed("The Copilot runtime died or hung; the next turn gets a new one.")
                 if not usable or self.confinement.sandbox.used:
                     await self._give_up_runtime(runtime, gently=usable)

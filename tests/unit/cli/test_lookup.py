@@ -85,8 +85,10 @@ def test_what_is_wrong_with_the_settings_is_still_told(ralph: Callable[..., Any]
     user_file().parent.mkdir(parents=True)
     user_file().write_text("stroe = 1\n")
     ended = ralph("runs")
-    assert (ended.code, "stroe" in ended.err) == (2, True)
-    assert ralph("runs", "--store", "named.db").code == 0
+    assert (ended.code, "stroe: there is no such setting. Did you mean 'store'?" in ended.err) == (0, True)
+    assert ralph("run", "Do it.").code == 2
+    ended = ralph("runs", "--store", "named.db")
+    assert (ended.code, "stroe" in ended.err) == (2, False)
 
 
 def test_the_settings_are_not_read_where_there_are_none(workspace: Path) -> None:

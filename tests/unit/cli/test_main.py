@@ -62,7 +62,7 @@ def test_the_help_has_two_examples_for_each_group_in_80_columns(
 @pytest.mark.parametrize("example", [each for examples in EXAMPLES.values() for each in examples])
 def test_every_example_in_the_help_can_be_called(example: str) -> None:
     """Typer parses it; nothing is run."""
-    _, *words = shlex.split(example.partition(" < ")[0])
+    _, *words = shlex.split(re.split(" [<>] ", example)[0])
     group = command()
     context = typer.Context(group, info_name="ralph")
     while words and hasattr(group, "resolve_command") and not words[0].startswith("-"):
@@ -105,7 +105,7 @@ def test_no_flag_is_shown_with_a_value(ralph: Callable[..., Any], words: tuple[s
     assert "bool" not in shown
 
 
-@pytest.mark.parametrize("columns", ["40", "60", "72"])
+@pytest.mark.parametrize("columns", ["40", "60", "72", "80"])
 @pytest.mark.parametrize("words", [("run",), ("analyze",), ("rollback",), ("runs", "prune"), ("runs",)])
 def test_a_narrow_terminal_cuts_no_option(
     ralph: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...], columns: str

@@ -70,7 +70,7 @@ def test_denied_tool_calls_are_in_the_list_and_in_the_summary(
 
 def test_nothing_ran_yet(ralph: Callable[..., Any]) -> None:
     assert "No run yet. `ralph run` makes one." in ralph("runs").out
-    assert "`ralph run --store a.db` makes one." in ralph("runs", "--store", "a.db").out
+    assert "`ralph run --store a.db` makes one." in ralph("runs", "--store", "a.db").err
     assert json.loads(ralph("runs", "--json").out) == []
     ended = ralph("show")
     assert (ended.code, ended.err) == (2, "ralph: There is no run in the store yet. `ralph run` makes one.\n")

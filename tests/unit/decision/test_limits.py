@@ -28,19 +28,19 @@ AT = datetime(2026, 1, 1, tzinfo=UTC)
             Limits(max_tokens=1_000_000),
             Spent(usage=Usage(input_tokens=999_999)),
             Spent(usage=Usage(input_tokens=900_000, output_tokens=334_567)),
-            "max_tokens: 1,234,567 of 1,000,000",
+            "max_tokens: 1,234,567 of 1,000,000 tokens",
         ),
         (
             Limits(max_requests=2.5),
             Spent(usage=Usage(premium_requests=2)),
             Spent(usage=Usage(premium_requests=3)),
-            "max_requests: 3 of 2.5",
+            "max_requests: 3 of 2.5 premium requests",
         ),
         (
             Limits(max_cost=0.01),
             Spent(usage=Usage(cost=0.009)),
             Spent(usage=Usage(cost=0.0123)),
-            "max_cost: 0.0123 of 0.01",
+            "max_cost: $0.0123 of $0.01",
         ),
     ],
 )
@@ -102,7 +102,7 @@ def test_more_calls_than_allowed_are_waited_for_until_enough_of_them_are_an_hour
     calls = tuple(AT + timedelta(minutes=minutes) for minutes in (0, 10, 20, 30))
     reached = Limits(calls_per_hour=2).reached(Spent(calls=calls), AT + timedelta(minutes=40))
     assert reached is not None
-    assert (str(reached), reached.until) == ("calls_per_hour: 4 of 2", AT + timedelta(minutes=80))
+    assert (str(reached), reached.until) == ("calls_per_hour: 4 of 2 calls", AT + timedelta(minutes=80))
 
 
 def test_a_replay_with_fewer_calls_an_hour_than_there_were_waits_for_the_last_of_them() -> None:

@@ -318,7 +318,7 @@ async def test_findings_on_a_bare_machine_come_with_remedies(machine: Machine) -
     assert not found["copilot"].ok
     assert "npm install -g @github/copilot" in found["copilot"].remedy
     assert not found["login"].ok
-    assert "/login" in found["login"].remedy
+    assert "`ralph login`" in found["login"].remedy
     machine.install_npm()
     found = {each.name: each for each in await findings(env=machine.env, cache=machine.cache)}
     assert found["copilot"].ok, "the first run fetches it"

@@ -184,7 +184,7 @@ def test_an_event_of_no_interest_changes_nothing() -> None:
         (Complete(reason="done", verified=True), "complete, verified: done"),
         (Complete(reason="done"), "complete, claimed, not verified: done"),
         (Halt(stop_reason="stuck", reason="circles"), "stop (stuck): circles"),
-        (Pause(until=AT, reason="slow down"), "pause until 12:30:00 UTC: slow down"),
+        (Pause(until=AT, reason="slow down"), f"pause until {AT.astimezone():%H:%M:%S}: slow down"),
     ],
 )
 def test_a_decision_in_one_line(decision: Decision, line: str) -> None:
