@@ -7,7 +7,7 @@ EXAMPLES: Mapping[str, tuple[str, ...]] = {
     "resume": ("ralph resume", "ralph resume last --max-iterations 40"),
     "demo": ("ralph demo", "ralph demo --keep"),
     "status": ("ralph status", "ralph status --json"),
-    "runs": ("ralph runs --since 7d --search parser", "ralph runs --stop-reason stuck --json"),
+    "runs": ("ralph runs --since 7d --search parser", "ralph runs --outcome stuck --json"),
     "show": ("ralph show last", "ralph show last --iteration 3 --why"),
     "logs": ("ralph logs last --follow", "ralph logs last --json"),
     "watch": ("ralph watch", "ralph watch last"),

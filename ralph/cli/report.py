@@ -31,10 +31,9 @@ Folder = Annotated[
 ]
 State = Annotated[
     str | None,
-    typer.Option(
-        "--state", "--stop-reason", "--outcome", metavar="NAME", help="Only runs in this state, or that stopped for it."
-    ),
+    typer.Option("--state", "--outcome", metavar="NAME", help="Only runs in this state, or that stopped for it."),
 ]
+StopReason = Annotated[str | None, typer.Option("--stop-reason", hidden=True)]
 Since = Annotated[
     str | None, typer.Option("--since", metavar="AGE", help="Only runs started since: 12h, 7d or a date.")
 ]
@@ -129,6 +128,7 @@ def _chain(run: "RunRecord", before: "IterationRecord | None", last: "IterationR
 async def stats(
     *,
     state: State = None,
+    stop_reason: StopReason = None,
     since: Since = None,
     search: Search = None,
     directory: Folder = None,
@@ -139,7 +139,7 @@ async def stats(
     from ralph.settings import workspace_folder
     from ralph.watch.report_stats import stats_lines, stats_of
 
-    wanted = wanted_by(state, since, search)
+    wanted = wanted_by(state or stop_reason, since, search)
     folder = workspace_folder(directory) if directory else None
     async with opened_store(store, folder) as opened:
         found = await wanted_runs(opened, folder, ALL, wanted)

@@ -9,7 +9,7 @@ import typer
 from ralph.cli.lookup import configured_store, is_alive, opened_store, require_meant, run_state, store_option
 from ralph.cli.options import AsJson, StoreName, Yes
 from ralph.cli.output import print_json, print_paragraph, print_table, when
-from ralph.cli.report import ALL, Folder, Search, Since, State, moment_of, wanted_by, wanted_runs
+from ralph.cli.report import ALL, Folder, Search, Since, State, StopReason, moment_of, wanted_by, wanted_runs
 from ralph.cli.worktree import report_remaining_worktree
 from ralph.errors import RunOwnedError, UsageError
 from ralph.system.text import duration, one_line
@@ -37,6 +37,7 @@ def runs(
     context: typer.Context,
     *,
     state: State = None,
+    stop_reason: StopReason = None,
     since: Since = None,
     search: Search = None,
     directory: Folder = None,
@@ -47,7 +48,7 @@ def runs(
     """List runs: their tasks, how far they got, why they stopped, what they cost."""
     if context.invoked_subcommand is not None:
         return
-    wanted = wanted_by(state, since, search)
+    wanted = wanted_by(state or stop_reason, since, search)
     if directory is None and not as_json and (quick := _quick_list(store, ALL if any(wanted) else limit)):
         listed = [(run, run.stop_reason or run.state if run.finished_at else "crashed") for run in quick]
         _print([each for each in listed if wanted.has(*each)][:limit], found=True)
