@@ -1,16 +1,13 @@
 """`ralph completion`: a shell's completion of commands, options, runs, settings and the names of plug-ins."""
 
 import os
-import re
 import sys
-from collections.abc import Callable, Iterable, Sequence
-from contextlib import suppress
 from pathlib import Path
-from typing import Annotated, Any, Literal, get_args, get_origin
+from typing import Annotated
 
 import typer
 
-from ralph.errors import RalphError, UsageError
+from ralph.errors import UsageError
 
 VARIABLE = "_RALPH_COMPLETE"
 """The variable with which a shell asks for completions."""
@@ -53,16 +50,6 @@ complete --command ralph --no-files --arguments '(__ralph_complete)'
 }
 """None of them evaluates what Ralph prints."""
 
-_HOOKS = {
-    "--analyzer": "ralph_analyzers",
-    "--display": "ralph_displays",
-    "--executor": "ralph_executors",
-    "--strategy": "ralph_strategies",
-    "--verifier": "ralph_verifiers",
-}
-_SAFE = re.compile(r"[\w.-]{1,100}")
-_MOST = 100
-
 Shell = Annotated[str | None, typer.Argument(metavar="SHELL", help="bash, zsh or fish; by default the one you use.")]
 
 
@@ -86,54 +73,3 @@ def complete() -> int:
 
     get_completion_inspect_parameters()  # it makes the shells known
     return shell_complete(command(), {}, "ralph", VARIABLE, os.environ[VARIABLE])
-
-
-def runs(context: typer.Context, incomplete: str) -> list[tuple[str, str]]:
-    """Return the newest runs, with their states."""
-    from ralph.cli.lookup import configured_store
-    from ralph.store import file_of
-    from ralph.store.run_list import listed_runs
-
-    with suppress(RalphError):
-        path = file_of(configured_store(context.params.get("store"), Path.cwd()))
-        found = (listed_runs(path, _MOST, active=True) if path else None) or []
-        about = [("last", "the last run of this folder")]
-        about += [
-            (run.id, f"{run.stop_reason or run.state}, {run.started_at.astimezone():%d %b %H:%M}") for run in found
-        ]
-        return [each for each in about if _SAFE.fullmatch(each[0]) and each[0].startswith(incomplete)]
-    return []
-
-
-def values_of(flag: str, kind: object) -> Callable[[str], list[str]] | None:
-    """Return what completes the value of a setting's flag; None for any text."""
-    if hook := _HOOKS.get(flag):
-        return lambda incomplete: _starting(_names(hook), incomplete)
-    choices = [each for part in (kind, *get_args(kind)) if get_origin(part) is Literal for each in get_args(part)]
-    return (lambda incomplete: _starting(map(str, choices), incomplete)) if choices else None
-
-
-def setting_keys(incomplete: str) -> list[str]:
-    """Return the full keys of settings."""
-    from ralph.settings import Settings, settings_in
-
-    return _starting((each.key for each in settings_in(Settings) if each.section is None), incomplete)
-
-
-def known_plugins(incomplete: str) -> list[str]:
-    """Return the plug-ins of Ralph, by their short names."""
-    from ralph.plugins.install import KNOWN
-
-    return _starting((name.removeprefix("ralph-") for name in KNOWN), incomplete)
-
-
-def _names(hook: str) -> Sequence[str]:
-    from ralph.cli.plugins import plugins_of
-
-    with suppress(RalphError):
-        return [*plugins_of(Path.cwd(), usable=True).named(hook)]
-    return []
-
-
-def _starting(found: Iterable[Any], incomplete: str) -> list[str]:
-    return [each for each in found if _SAFE.fullmatch(each) and each.startswith(incomplete)]

@@ -6,14 +6,15 @@ from typing import Annotated, Any
 
 import typer
 
-from ralph.cli.completion import setting_keys
-from ralph.cli.options import AsJson, Folder
+from ralph.cli.options import AsJson, Folder, completing
 
 app = typer.Typer(add_completion=False, help="Show the settings in force, or change them.", no_args_is_help=True)
 
 Key = Annotated[
     str,
-    typer.Argument(metavar="KEY", help="The full name, such as limits.max_iterations.", autocompletion=setting_keys),
+    typer.Argument(
+        metavar="KEY", help="The full name, such as limits.max_iterations.", autocompletion=completing("setting_keys")
+    ),
 ]
 Values = Annotated[list[str], typer.Argument(metavar="VALUE...", help="The value; several for a list.")]
 Yours = Annotated[bool, typer.Option("--user", help="In your own file, for all folders; else in this folder's.")]

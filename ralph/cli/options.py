@@ -1,15 +1,20 @@
 """Options that several commands have in common."""
 
+from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 
-def _runs(context: typer.Context, incomplete: str) -> list[tuple[str, str]]:
-    from ralph.cli.completion import runs
+def completing(name: str, *given: str) -> Callable[[typer.Context, str], Any]:
+    """Return a function of `ralph.cli.completers` for typer, which is imported when a shell asks."""
 
-    return runs(context, incomplete)
+    def found(context: typer.Context, incomplete: str) -> Any:
+        return getattr(import_module("ralph.cli.completers"), name)(context, incomplete, *given)
+
+    return found
 
 
 AnyFolder = Annotated[bool, typer.Option("--any", help="last is the newest run of any folder.")]
@@ -23,7 +28,7 @@ RunId = Annotated[
     typer.Argument(
         metavar="RUN",
         help="Its id, the beginning of it, or last: the last run of this folder.",
-        autocompletion=_runs,
+        autocompletion=completing("runs"),
     ),
 ]
 StoreName = Annotated[str | None, typer.Option("--store", metavar="URL", help="Where runs are kept.")]

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ralph.cli.completion import known_plugins
-from ralph.cli.options import AsJson, Folder, NoPlugins
+from ralph.cli.options import AsJson, Folder, NoPlugins, completing
 from ralph.cli.output import print_json, print_paragraph, print_table
 from ralph.errors import PluginConflictError, PluginError, RalphError, UntrustedSettingsError
 from ralph.system.text import one_line
@@ -23,7 +22,9 @@ if TYPE_CHECKING:
 Names = Annotated[
     list[str],
     typer.Argument(
-        metavar="NAME...", help="Plug-ins of Ralph, such as claude or notify.", autocompletion=known_plugins
+        metavar="NAME...",
+        help="Plug-ins of Ralph, such as claude or notify.",
+        autocompletion=completing("known_plugins"),
     ),
 ]
 Run = Annotated[bool, typer.Option("--run", help="Run the command, rather than print it.")]

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
+from ralph.cli.options import completing
 from ralph.cli.output import confirmed
 from ralph.errors import UsageError
 from ralph.settings.model import FLAGS, SECRETS, Setting
@@ -58,11 +59,9 @@ def with_settings(
 def _option(name: str, setting: Setting, *, adding: bool) -> inspect.Parameter:
     """Return the parameter of a command that typer makes a setting's flag of."""
     flag = cast("Flag", setting.flag)
-    from ralph.cli.completion import values_of
-
     option = typer.Option(
         name,
-        autocompletion=values_of(name, setting.field.annotation),
+        autocompletion=completing("flag_values", name),
         metavar=f"+{flag.metavar}" if adding else flag.metavar or None,
         rich_help_panel=None if adding else flag.group,
         help=setting.field.description if adding else setting.help,
