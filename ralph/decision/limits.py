@@ -83,7 +83,7 @@ class Spent(BaseModel, frozen=True, defer_build=True):
 
 
 _UNITS = {"max_tokens": " tokens", "max_requests": " premium requests", "calls_per_hour": " calls"}
-"""What a limit counts, in messages."""
+"""The units of limits, in messages."""
 
 
 class LimitReached(BaseModel, frozen=True, defer_build=True):
