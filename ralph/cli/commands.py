@@ -12,7 +12,7 @@ import typer.main
 from ralph.cli.examples import EXAMPLES, examples_of_all
 
 GROUPS: Mapping[str, Mapping[str, str]] = {
-    "Start": {"run": "run:run", "resume": "resume:resume", "demo": "demo:demo"},
+    "Start": {"run": "run:run", "resume": "resume:resume", "demo": "demo:demo", "fleet": "fleet:app"},
     "Watch": {
         "status": "status:status",
         "runs": "runs:app",

@@ -6,6 +6,7 @@ EXAMPLES: Mapping[str, tuple[str, ...]] = {
     "run": ('ralph run "Make the tests pass" --verify "pytest -q"', "ralph run -f task.md --max-iterations 20"),
     "resume": ("ralph resume", "ralph resume last --max-iterations 40"),
     "demo": ("ralph demo", "ralph demo --keep"),
+    "fleet": ("ralph fleet submit -f tasks.yaml", "ralph fleet worker --slots 4", "ralph fleet status"),
     "status": ("ralph status", "ralph status --json"),
     "runs": ("ralph runs --since 7d --search parser", "ralph runs --outcome stuck --json"),
     "show": ("ralph show last", "ralph show last --iteration 3 --why"),

@@ -142,6 +142,7 @@ def test_flags_by_themselves_exist(subtests: pytest.Subtests) -> None:
     """A flag in the prose belongs to a command of Ralph, or to a program that the sentence names."""
     group: Any = command()
     score = group.get_command(typer.Context(group), "score").commands
+    fleet = group.get_command(typer.Context(group), "fleet").commands
     paths = [
         (),
         *((name,) for name in group.list_commands(None)),
@@ -149,6 +150,7 @@ def test_flags_by_themselves_exist(subtests: pytest.Subtests) -> None:
         ("config", "set"),
         ("plugins", "add"),
         *(("score", one) for one in score),
+        *(("fleet", one) for one in fleet),
     ]
     known = {"--help", "--no-verify"}.union(*(flags(path) for path in paths))
     for page in PAGES:

@@ -1,0 +1,73 @@
+"""Tasks that are submitted again and again, by the clock of the database in UTC."""
+
+import json
+from datetime import UTC, datetime
+from typing import Any
+
+from ralph.errors import UsageError
+from ralph.fleet.fleet import Fleet
+from ralph.fleet.tables import Tables
+from ralph.fleet.task import Task, missing_extra
+from ralph.types import evolve
+
+
+def next_time(cron: str, after: float) -> float:
+    """Return when a schedule is due after a time, both in seconds since 1970.
+
+    Raises:
+        UsageError: it is not a cron expression of five fields.
+    """
+    try:
+        from croniter import croniter
+    except ImportError:
+        raise missing_extra("A schedule needs the package croniter") from None
+    try:
+        five = " ".join(cron.split(maxsplit=5)[:5]) if len(cron.split()) == 5 else ""
+        return float(croniter(five, datetime.fromtimestamp(after, UTC)).get_next(float))
+    except (ValueError, KeyError, TypeError) as error:
+        raise UsageError(
+            f"{cron[:80]!r} is not a schedule.", "Write minute, hour, day, month and weekday, as in '0 2 * * 1-5'."
+        ) from error
+
+
+async def add_schedule(fleet: Fleet, name: str, cron: str, tasks: list[Task]) -> float:
+    """Add a schedule, or replace the one of that name; return when it is due first."""
+    due = next_time(cron, await fleet.do(Tables.now))
+    body = json.dumps([task.model_dump(mode="json", exclude_defaults=True) for task in tasks])
+    await fleet.do(Tables.schedule, name, cron, due, body)
+    return due
+
+
+async def submit_due(fleet: Fleet) -> list[str]:
+    """Submit the tasks of the schedules that are due; return their ids. What was due several times is submitted once.
+
+    Each schedule is submitted by one worker only.
+    """
+    now, submitted = await fleet.do(Tables.now), list[str]()
+    for each in await fleet.schedules():
+        if each["due"] > now:
+            continue
+        count = await fleet.do(Tables.take_due, each["name"], each["due"], next_time(each["cron"], now))
+        if count:
+            submitted += await fleet.submit(_numbered(json.loads(each["body"]), count))
+    return submitted
+
+
+def _numbered(bodies: list[dict[str, Any]], count: int) -> list[Task]:
+    """Return the tasks with names of their own for each time: an earlier one may still be running."""
+    tasks = [Task.model_validate(body) for body in bodies]
+    own = {task.name for task in tasks if task.name}
+
+    def renamed(name: str) -> str:
+        return f"{name[:68]}.{count}" if name in own else name
+
+    return [
+        evolve(task, name=task.name and renamed(task.name), after=tuple(renamed(name) for name in task.after))
+        for task in tasks
+    ]
+
+
+async def remove_schedule(fleet: Fleet, name: str) -> None:
+    """Remove a schedule. Raises `UsageError` if there is none of that name."""
+    if not await fleet.do(Tables.unschedule, name):
+        raise UsageError(f"There is no schedule {name[:80]!r}.", "`ralph fleet schedule` lists them.")

@@ -1,0 +1,229 @@
+"""A task's turn on a worker: its place, its runner, and the steps of its run."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from contextlib import AsyncExitStack
+from datetime import UTC, datetime
+from pathlib import Path
+from time import monotonic
+from typing import Any, Literal, NamedTuple
+
+import anyio
+import anyio.to_thread
+
+from ralph.fleet.checkout import Checkout, checkout
+from ralph.fleet.records import Entry
+from ralph.fleet.stepping import Step, SteppedRunner
+from ralph.fleet.task import Task
+from ralph.loop.assembly import confinement_for, runner_arguments
+from ralph.plugins import Plugins
+from ralph.plugins.loading import load_plugins
+from ralph.records.record import RunRecord
+from ralph.settings import Source, read_settings
+from ralph.store import Store
+
+
+class Setting(NamedTuple):
+    """The settings that all turns of a worker have in common.
+
+    Attributes:
+        url: of the store.
+        state: the folder for checkouts.
+        trust: consent to the settings that come with repositories and folders.
+        plugins: used in place of those of each workspace.
+    """
+
+    url: str
+    state: Path
+    trust: bool = False
+    plugins: Plugins | None = None
+
+
+Call = Callable[[], Awaitable[dict[str, Any]]]
+
+
+class Turn:
+    """A task that a worker has, from the moment it takes it until it ends or returns it.
+
+    Attributes:
+        entry: the task as it was handed out.
+        wanted: "pause" or "stop" once the user asked for it.
+        waiting: it waits, and takes no slot.
+        lost: another worker may have the task: nothing of it may be stored any more.
+        over: it has ended, or was returned.
+        spoiled: its store must not serve another run.
+    """
+
+    def __init__(self, entry: Entry, setting: Setting) -> None:
+        self.entry = entry
+        self.wanted: Literal["", "pause", "stop"] = ""
+        self.waiting = self.lost = self.spoiled = self.over = False
+        self.reason = ""
+        self._scope = anyio.CancelScope()
+        self._calls = asyncio.Queue[tuple[Call, asyncio.Future[dict[str, Any]]]]()
+        self._setting = setting
+        self._stack = AsyncExitStack()
+        self._place: Checkout | None = None
+        self._plugins: Plugins | None = None
+        self.runner: SteppedRunner | None = None
+        self.store: Store | None = None
+        self._told: tuple[int, float] | None = None
+        self._began = (0, 0.0)
+        self._shown = ""
+
+    async def live(self) -> None:
+        """Make the calls in one task from the first to the last: that is where the runner's own tasks belong."""
+        answer: asyncio.Future[dict[str, Any]] | None = None
+        with self._scope:
+            try:
+                while not self.over:
+                    call, answer = await self._calls.get()
+                    try:
+                        answer.set_result(await call())
+                    except Exception as error:  # noqa: BLE001 - it is the caller's
+                        answer.set_exception(error)
+            finally:
+                self.over = True
+                if answer is not None and not answer.done():
+                    answer.cancel()
+                await self.close()
+
+    async def make(self, call: Call) -> dict[str, Any]:
+        """Make a call in the task of `live`; raise `asyncio.CancelledError` if that has ended."""
+        if self.over or self.lost:
+            raise asyncio.CancelledError
+        answer = asyncio.get_running_loop().create_future()
+        self._calls.put_nowait((call, answer))
+        return await answer
+
+    async def open(self, store: Store) -> RunRecord | None:
+        """Prepare the place, and begin or take up the run; return its record if it has ended already.
+
+        Raises:
+            RalphError: the run cannot begin; `StoreError` and `WorkspaceBusyError` may pass.
+        """
+        entry, setting, self.store = self.entry, self._setting, store
+        task = entry.task
+        attempt = entry.turn + entry.kills
+        self._place = await self._stack.enter_async_context(checkout(task, attempt, setting.state, run=entry.run_id))
+        folder = self._place.path
+        source = Source(f"task {entry.id}", _settings(task, setting.url))
+        found = read_settings(folder, more=[source], trust=setting.trust)
+        plugins = self._plugins = setting.plugins or load_plugins(found, folder, trust=setting.trust)
+        await confinement_for(found.settings, folder).require()
+        arguments: dict[str, Any] = {
+            **runner_arguments(found.settings, workspace=folder, plugins=plugins),
+            "store": store,
+        }
+        if entry.dangling:  # its worker has lost it, so that what it still has of the run is refused from now on
+            await store.release(entry.run_id, await store.holder(entry.run_id) or "none")
+        self.runner = await self._stack.enter_async_context(SteppedRunner(**arguments))
+        ended = await self.runner.open(task.task, entry.run_id)
+        number, cost = self.runner.progress
+        self._began = (number, min(entry.cost, cost))
+        return ended
+
+    async def step(self) -> Step:
+        """Run one step of the run."""
+        assert self.runner is not None
+        before = self.runner.progress[0]
+        step = await self.runner.step()
+        if self.runner.progress[0] > before and step.ended is None and self._place is not None:
+            await self._place.save(f"Iteration {self.runner.progress[0]}")
+        return step
+
+    async def deliver(self, record: RunRecord) -> str:
+        """Publish the result of a run that has ended, and tell the plug-ins; return where it is, in words."""
+        if self._place is None:
+            return ""
+        made = await self._place.deliver(record)
+        problems = [made.problem] if made.problem else []
+        for tell in self._plugins.things("ralph_deliveries") if self._plugins else ():
+            try:
+                await anyio.to_thread.run_sync(tell, made, record)
+            except Exception as error:  # noqa: BLE001 - it is a plug-in's
+                problems.append(f"a plug-in failed: {type(error).__name__}: {error}"[:500])
+        place = {"pushed": f"pushed to {made.branch}", "bundle": f"kept in the bundle {made.where}"}.get(made.kind, "")
+        return "; ".join(filter(None, (place, *problems)))
+
+    async def close(self) -> None:
+        """Leave the run and the place as they are; also while it is cancelled."""
+        await self._stack.aclose()
+
+    def progress(self) -> dict[str, Any]:
+        """Return what has changed since `was_told`, as the fleet's tables take it."""
+        number, cost = self._now()
+        done, spent = self._told or self._began
+        return {
+            "task_id": self.entry.id,
+            "in_turn": self.entry.turn,
+            "done": number,
+            "more": max(0.0, cost - spent),
+            "finished": max(0, number - done),
+            "now_is": "waiting" if self.waiting else "running",
+            "run": self.entry.run_id,
+            "why": self.reason if self.waiting else "",
+        }
+
+    def was_told(self, progress: dict[str, Any]) -> None:
+        """Remember that a progress is stored."""
+        done, spent = self._told or self._began
+        self._told = (done + progress["finished"], spent + progress["more"])
+        self._shown = progress["now_is"] + progress["why"]
+
+    def has_news(self) -> bool:
+        """Return whether `progress` has anything that is not stored."""
+        said = self.progress()
+        return bool(said["finished"] or said["more"] or said["now_is"] + said["why"] != (self._shown or "running"))
+
+    def _now(self) -> tuple[int, float]:
+        number, cost = self.runner.progress if self.runner else (0, 0.0)
+        return (number, cost) if number else (max(self.entry.iterations, self._began[0]), cost)
+
+    def ask(self, what: Literal["pause", "stop"]) -> None:
+        """Let the user's wish take effect: a pause after the iteration, a stop at once."""
+        self.wanted = what
+        if what == "stop" and self.runner is not None:
+            self.spoiled = True  # its store waits only briefly from now on
+            self.runner.cancel("`ralph fleet stop`")
+
+    def lose(self) -> None:
+        """End what runs, and store nothing more."""
+        self.lost = self.spoiled = True
+        self._scope.cancel()
+
+
+def _settings(task: Task, url: str) -> dict[str, Any]:
+    """Return a task's settings as a source of settings has them."""
+    values = dict(task.settings)
+    if limits := task.limits.model_dump(exclude_unset=True, exclude_none=True):
+        values["limits"] = {**values.get("limits", {}), **limits}
+    if task.verify:
+        values["verify"] = list(task.verify)
+    return {**values, "store": url}
+
+
+def seconds_until(moment: datetime | None) -> float:
+    """Return the seconds until a moment; a day if there is none."""
+    return 86_400.0 if moment is None else max(0.05, (moment - datetime.now(UTC)).total_seconds())
+
+
+class Rate:
+    """Counts what happened within the last minute."""
+
+    def __init__(self) -> None:
+        self._seen: list[tuple[float, int]] = []
+        self.total = 0
+
+    def add(self, number: int) -> None:
+        """Count so many more."""
+        self.total += number
+        if number:
+            self._seen.append((monotonic(), number))
+
+    @property
+    def of_minute(self) -> int:
+        """The count of the last minute."""
+        since = monotonic() - 60
+        self._seen = [each for each in self._seen if each[0] > since]
+        return sum(number for _, number in self._seen)

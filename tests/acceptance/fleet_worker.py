@@ -1,0 +1,82 @@
+"""A fleet's worker with a scripted agent: `python fleet_worker.py URL NAME [SLOTS] [LEASE] [--until-empty]`.
+
+The task's text is JSON: `iterations` until it is done, `seconds` that each takes in a process of its own, `log`, a file
+that gets a line at the start and the end of each, and `kills`, the number of an iteration that kills the worker.
+"""
+
+import json
+import os
+import signal
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+from typing import ClassVar
+
+import anyio
+
+from ralph.executors.base import Executor, Turn
+from ralph.fleet import Worker
+from ralph.fleet.process import run_worker
+from ralph.plugins import Plugins, Provider, hookimpl
+from ralph.prompt import Prompt
+from ralph.system.process import run
+from ralph.types.output import Answered, Output, Usage
+
+DONE = "\n---RALPH_STATUS---\nEXIT_SIGNAL: true\nREASON: all there\n---END_RALPH_STATUS---\n"
+
+
+class ScriptedAgent(Executor):
+    name: ClassVar[str] = "fleet-scripted"
+    measures = frozenset({"tokens", "cost"})
+
+    async def execute(self, prompt: Prompt, turn: Turn) -> Output:
+        asked = json.loads(prompt.task)
+        turn.transcript.executor = self.name
+        log = asked.get("log")
+        _say(log, turn, "start")
+        if asked.get("kills") == turn.iteration:
+            os.kill(os.getpid(), signal.SIGKILL)
+        if asked.get("seconds"):
+            await run(["sleep", str(asked["seconds"])], cwd=turn.workspace, timeout=None)
+        else:
+            await anyio.lowlevel.checkpoint()
+        (turn.workspace / "part.txt").write_text(f"part {turn.iteration}\n")
+        _say(log, turn, "end")
+        turn.transcript.used(Usage(input_tokens=100, output_tokens=10, cost=asked.get("cost", 0.001)))
+        done = DONE if turn.iteration >= asked["iterations"] else ""
+        return turn.transcript.finish(Answered(), text=f"Wrote part {turn.iteration}.{done}")
+
+
+def _say(log: str | None, turn: Turn, what: str) -> None:
+    if log:
+        with Path(log).open("a", encoding="utf-8") as file:
+            file.write(f"{turn.workspace.name} {turn.iteration} {what} {os.getpid()}\n")
+
+
+@hookimpl
+def _executors() -> list[Provider]:
+    return [Provider("fleet-scripted", "answers by a script", lambda context: ScriptedAgent())]
+
+
+AGENT = SimpleNamespace(ralph_executors=_executors)
+
+
+def main() -> None:
+    given = [each for each in sys.argv[1:] if not each.startswith("--")]
+    url, name = given[:2]
+    slots, lease = int(given[2]) if len(given) > 2 else 2, float(given[3]) if len(given) > 3 else 15.0
+    worker = Worker(
+        url,
+        name=name,
+        slots=slots,
+        lease=lease,
+        plugins=Plugins.of([AGENT]),
+        until_empty="--until-empty" in sys.argv,
+        note=lambda text: print(text, flush=True),
+    )
+    print("started", flush=True)
+    run_worker(worker)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,3 @@
+from ralph.testing.postgres import postgres_server, postgres_url
+
+__all__ = ["postgres_server", "postgres_url"]

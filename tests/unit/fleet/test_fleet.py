@@ -1,0 +1,224 @@
+"""The queue of a fleet: who gets which task, when, and what becomes of it."""
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import update
+
+from ralph.errors import UsageError
+from ralph.fleet import Entry, Fleet, FleetLimits, Task, WorkerEntry, schema
+from ralph.fleet.schedule import add_schedule, next_time, remove_schedule, submit_due
+from ralph.fleet.tables import Tables
+
+LEASE = 60.0
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+async def fleet(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Fleet]:
+    url = str(tmp_path / "ralph.db") if request.param == "sqlite" else request.getfixturevalue("postgres_url")
+    async with Fleet(url) as opened:
+        yield opened
+
+
+def a_task(number: int = 0, **more: Any) -> Task:
+    return Task.model_validate({"task": f"Do {number}.", "folder": f"/srv/{number}", **more})
+
+
+async def a_worker(fleet: Fleet, name: str = "one", **more: Any) -> WorkerEntry:
+    worker = WorkerEntry(name=name, token=f"token of {name}", slots=2, **more)
+    assert await fleet.do(Tables.register, worker, LEASE, dead=False)
+    return worker
+
+
+async def taken(fleet: Fleet, worker: WorkerEntry, count: int = 1) -> list[Entry]:
+    return await fleet.do(Tables.claim, worker, count)
+
+
+async def let_go(fleet: Fleet, entry: Entry, worker: WorkerEntry, state: str, **more: Any) -> bool:
+    progress = {
+        "task_id": entry.id, "in_turn": entry.turn, "done": 2, "more": 0.5, "finished": 2, "now_is": "running",
+        "run": entry.run_id, "why": "", **more,
+    }  # fmt: skip
+    return await fleet.do(Tables.let_go, entry, worker.name, progress, state=state, reason="said so")
+
+
+async def expire(fleet: Fleet, worker: WorkerEntry) -> None:
+    late = update(schema.workers).where(schema.workers.c.name == worker.name).values(until=1)
+
+    def work(tables: Tables) -> None:
+        with tables.connection.begin():
+            tables.connection.execute(late)
+
+    await fleet.do(work)
+
+
+async def test_greater_priority_first_and_then_the_order_of_submission(fleet: Fleet):
+    ids = await fleet.submit([a_task(1), a_task(2), a_task(3, priority=5)])
+    worker = await a_worker(fleet)
+    order = [entry.id for _ in range(3) for entry in await taken(fleet, worker)]
+    assert order == [ids[2], ids[0], ids[1]]
+
+
+async def test_a_task_is_handed_out_once_and_counts_for_its_repository(fleet: Fleet):
+    same = {"folder": "/srv/shop"}
+    ids = await fleet.submit([a_task(1, **same), a_task(2, **same), a_task(3)])
+    one, two = await a_worker(fleet, "one"), await a_worker(fleet, "two")
+    assert {entry.id for entry in await taken(fleet, one, 5)} == {ids[0], ids[2]}
+    assert await taken(fleet, two, 5) == []
+    await fleet.limits(FleetLimits(per_repository=2))
+    assert [entry.id for entry in await taken(fleet, two, 5)] == [ids[1]]
+
+
+async def test_labels_of_a_task_are_demanded_of_the_worker(fleet: Fleet):
+    ids = await fleet.submit([a_task(1, labels=["gpu", "big"]), a_task(2, labels=["gpu"])])
+    assert await taken(fleet, await a_worker(fleet, "plain"), 5) == []
+    assert [entry.id for entry in await taken(fleet, await a_worker(fleet, "gpu", labels=("gpu",)), 5)] == [ids[1]]
+
+
+async def test_a_task_waits_for_those_before_it(fleet: Fleet):
+    first, second = await fleet.submit([a_task(1, name="first"), a_task(2, name="second", after=["first"])])
+    worker = await a_worker(fleet)
+    entry = (await taken(fleet, worker, 5))[0]
+    assert (entry.id, await taken(fleet, worker, 5)) == (first, [])
+    assert [each.id for each in await fleet.needed(second)] == [first]
+    await let_go(fleet, entry, worker, "failed")
+    assert await taken(fleet, worker, 5) == []
+    await fleet.retry(first)
+    await let_go(fleet, (await taken(fleet, worker))[0], worker, "done")
+    assert [each.id for each in await taken(fleet, worker, 5)] == [second]
+    later = await fleet.submit([a_task(3, after=["first"])])
+    assert [each.id for each in await taken(fleet, worker, 5)] == later, "what is done need not be waited for"
+
+
+@pytest.mark.parametrize(
+    ("tasks", "said"),
+    [
+        ([{"name": "a", "after": ["b"]}, {"name": "b", "after": ["a"]}], "wait for each other"),
+        ([{"after": ["nobody"]}], "'nobody'"),
+        ([{"name": "a"}, {"name": "a"}], "Two tasks have the name 'a'"),
+        ([{"name": "there"}], "has not ended yet"),
+    ],
+)
+async def test_what_cannot_be_ordered_is_refused_as_a_whole(fleet: Fleet, tasks: list[dict[str, Any]], said: str):
+    await fleet.submit([a_task(9, name="there")])
+    with pytest.raises(UsageError, match=said):
+        await fleet.submit([a_task(number, **each) for number, each in enumerate(tasks)])
+    assert len(await fleet.entries()) == 1
+
+
+async def test_the_limits_of_the_whole_fleet(fleet: Fleet):
+    await fleet.submit([a_task(number) for number in range(4)])
+    worker = await a_worker(fleet)
+    await fleet.limits(FleetLimits(concurrency=2, cost_per_month=0.4))
+    first, _ = await taken(fleet, worker, 4)
+    assert await taken(fleet, worker) == []
+    assert "2 tasks run at once" in (await fleet.status()).halted
+    await let_go(fleet, first, worker, "done")
+    status = await fleet.status()
+    assert (status.cost, status.iterations, status.halted) == (0.5, 2, "this month's 0.4 dollars are spent")
+    assert await taken(fleet, worker) == []
+
+
+async def test_calls_beyond_the_limit_of_a_minute_wait(fleet: Fleet):
+    assert [await fleet.do(Tables.call, 2) for _ in range(2)] == [0.0, 0.0]
+    assert 50 < await fleet.do(Tables.call, 2) <= 60
+
+
+async def test_the_tasks_of_a_lost_worker_go_to_others_and_its_results_are_refused(fleet: Fleet):
+    await fleet.submit([a_task(1)])
+    dead, alive = await a_worker(fleet, "dead"), await a_worker(fleet, "alive")
+    entry = (await taken(fleet, dead))[0]
+    await expire(fleet, dead)
+    beat = await fleet.do(Tables.beat, alive, LEASE, [])
+    assert beat.taken == (entry.id,)
+    again = (await taken(fleet, alive))[0]
+    assert (again.id, again.dangling, again.kills, again.workflow_id) == (entry.id, 1, 1, entry.workflow_id)
+    assert not await let_go(fleet, entry, dead, "done")
+    assert not (await fleet.do(Tables.beat, dead, LEASE, [])).alive
+    assert {each.name: each.state for each in (await fleet.status()).workers} == {"dead": "lost", "alive": "working"}
+
+
+async def test_a_task_that_three_workers_were_lost_with_is_set_aside(fleet: Fleet):
+    task_id = (await fleet.submit([a_task(1)]))[0]
+    for number in range(3):
+        worker = await a_worker(fleet, f"w{number}")
+        entry = (await taken(fleet, worker))[0]
+        await expire(fleet, worker)
+        await fleet.do(Tables.beat, await a_worker(fleet, "other"), LEASE, [])
+    entry = await fleet.find(task_id)
+    assert (entry.state, entry.kills) == ("set_aside", 3)
+    assert "3 workers in a row were lost" in entry.reason
+    await fleet.resume(task_id)
+    assert ((await fleet.find(task_id)).state, (await fleet.find(task_id)).kills) == ("queued", 0)
+
+
+async def test_an_iteration_that_finishes_forgives_the_lost_workers(fleet: Fleet):
+    await fleet.submit([a_task(1)])
+    first, second = await a_worker(fleet, "first"), await a_worker(fleet, "second")
+    await taken(fleet, first)
+    await expire(fleet, first)
+    await fleet.do(Tables.beat, second, LEASE, [])
+    entry = (await taken(fleet, second))[0]
+    progress = {"task_id": entry.id, "in_turn": entry.turn, "done": 1, "more": 0.0, "finished": 1}
+    said = await fleet.do(Tables.beat, second, LEASE, [{**progress, "now_is": "running", "run": entry.id, "why": ""}])
+    assert said.alive
+    now = await fleet.find(entry.id)
+    assert (now.kills, now.iterations) == (0, 1)
+
+
+async def test_a_name_belongs_to_one_process_while_its_lease_lasts(fleet: Fleet):
+    await a_worker(fleet, "one")
+    other = WorkerEntry(name="one", token="another")
+    assert not await fleet.do(Tables.register, other, LEASE, dead=False)
+    assert await fleet.do(Tables.register, other, LEASE, dead=True)
+
+
+async def test_control(fleet: Fleet):
+    task_id = (await fleet.submit([a_task(1, name="login")]))[0]
+    worker = await a_worker(fleet)
+    await fleet.pause(task_id)
+    assert (await fleet.find("login")).state == "paused"
+    assert await taken(fleet, worker) == []
+    await fleet.resume(task_id)
+    entry = (await taken(fleet, worker))[0]
+    await fleet.stop(task_id)
+    assert (await fleet.do(Tables.beat, worker, LEASE, [])).wanted == {task_id: "stop"}
+    await let_go(fleet, entry, worker, "stopped")
+    assert ((await fleet.find(task_id)).state, (await fleet.find(task_id)).iterations) == ("stopped", 2)
+    await fleet.retry(task_id)
+    again = (await taken(fleet, worker))[0]
+    assert again.run_id != entry.run_id
+    assert again.workflow_id != entry.workflow_id
+
+
+async def test_a_task_is_found_by_name_id_and_beginning(fleet: Fleet):
+    task_id = (await fleet.submit([a_task(1, name="login")]))[0]
+    assert {(await fleet.find(name)).id for name in ("login", task_id, task_id[:20])} == {task_id}
+    with pytest.raises(UsageError, match="no task 'other'"):
+        await fleet.find("other")
+
+
+async def test_a_schedule_submits_once_each_time_it_is_due(fleet: Fleet):
+    now = await fleet.do(Tables.now)
+    due = await add_schedule(fleet, "nightly", "0 2 * * *", [a_task(1, name="a"), a_task(2, after=["a"])])
+    assert now < due <= now + 86_400
+    assert await submit_due(fleet) == []
+    await fleet.do(Tables.schedule, "nightly", "0 2 * * *", now - 5, (await fleet.schedules())[0]["body"])
+    assert len(await submit_due(fleet)) == 2
+    assert await submit_due(fleet) == []
+    assert {entry.name for entry in await fleet.entries()} == {"a.1", None}
+    await remove_schedule(fleet, "nightly")
+    with pytest.raises(UsageError, match="no schedule"):
+        await remove_schedule(fleet, "nightly")
+
+
+@pytest.mark.parametrize("cron", ["", "often", "61 * * * *", "* * * * * *"])
+def test_a_wrong_schedule_is_named(cron: str):
+    with pytest.raises(UsageError, match="is not a schedule"):
+        next_time(cron, 0.0)
+
+
+def test_a_schedule_is_in_utc():
+    assert next_time("30 2 * * *", 0.0) == 2.5 * 3600
