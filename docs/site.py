@@ -83,8 +83,7 @@ def main() -> int:
         copied = SITE / "pages" / place(page)
         copied.parent.mkdir(parents=True, exist_ok=True)
         copied.write_text(shown(page.read_text(encoding="utf-8"), page), encoding="utf-8")
-    for picture in DOCS.rglob("*.svg"):
-        shutil.copyfile(picture, SITE / "pages" / place(picture))
+    shutil.copytree(DOCS / "pictures", SITE / "pages" / "pictures")
     settings = (
         (DOCS / "zensical.toml").read_text(encoding="utf-8").replace("[project]\n", f"[project]\n{navigation()}", 1)
     )
