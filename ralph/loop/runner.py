@@ -215,7 +215,10 @@ class Runner:
         return cls(**arguments_of_folder(Path(folder), trust=trust, hooks=hooks))
 
     async def __aenter__(self) -> Self:
-        self._event_loop = asyncio.get_running_loop()
+        try:
+            self._event_loop = asyncio.get_running_loop()
+        except RuntimeError:
+            raise UsageError("Ralph runs on asyncio, not on trio.", "Start it by `anyio.run(main)`.") from None
         await self._stack.enter_async_context(self._store)
         await self._stack.enter_async_context(self._parts.workspace)
         self._tasks = await anyio.create_task_group().__aenter__()

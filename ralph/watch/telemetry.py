@@ -91,7 +91,7 @@ def _begin(wanted: frozenset[str], problems: "_Problems", note: Callable[[str], 
         exported = _providers(wanted, problems)
     except ImportError:
         note(
-            "No telemetry is sent: the extra `otel` is missing. Install it by `uv sync --all-packages --extra otel` "
+            "No telemetry is sent: the extra `otlp` is missing. Install it by `uv sync --all-packages --extra otlp` "
             "in a clone, or by `pip install opentelemetry-sdk opentelemetry-exporter-otlp-proto-http`."
         )
         return None

@@ -359,3 +359,9 @@ async def test_two_runners_share_a_store(tmp_path: Path) -> None:
     async with store:
         assert {run.id for run in await store.runs()} == set(records)
         assert len(records) == 2
+
+
+def test_without_asyncio_as_under_trio_the_error_says_what_to_do() -> None:
+    entering = Runner(executor=ScriptedExecutor(["Working."])).__aenter__()
+    with pytest.raises(UsageError, match=r"asyncio, not on trio.*anyio\.run"):
+        entering.send(None)
