@@ -276,6 +276,14 @@ class _Announced(Verifier):
             timer.cancel()
 
 
+def running_event_loop() -> asyncio.AbstractEventLoop:
+    """Return asyncio's event loop; a `UsageError` if there is none, as under trio."""
+    try:
+        return asyncio.get_running_loop()
+    except RuntimeError:
+        raise UsageError("Ralph runs on asyncio, not on trio.", "Start it by `anyio.run(main)`.") from None
+
+
 def as_executor(given: Executor | str, plugins: Plugins, *, model: str | None, redactor: Redactor) -> Executor:
     """Return an executor, built with default settings if it is given by name. Raises `UnknownNameError` for another."""
     if isinstance(given, Executor):

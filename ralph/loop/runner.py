@@ -32,7 +32,7 @@ from ralph.decision.outcomes import Complete, Halt
 from ralph.errors import ExecutorUnavailableError, RecordError, StoreError, UsageError
 from ralph.executors.base import Executor
 from ralph.hooks import Hooks, IterationDue
-from ralph.loop.assembly import arguments_of_folder, as_checks, as_executor, as_store
+from ralph.loop.assembly import arguments_of_folder, as_checks, as_executor, as_store, running_event_loop
 from ralph.loop.checkpointing import Checkpointing
 from ralph.loop.event_log import Clock, EventLog, EventStream, Objection
 from ralph.loop.iteration import ActiveRun, Parts, iterate, scan_workspace
@@ -215,10 +215,7 @@ class Runner:
         return cls(**arguments_of_folder(Path(folder), trust=trust, hooks=hooks))
 
     async def __aenter__(self) -> Self:
-        try:
-            self._event_loop = asyncio.get_running_loop()
-        except RuntimeError:
-            raise UsageError("Ralph runs on asyncio, not on trio.", "Start it by `anyio.run(main)`.") from None
+        self._event_loop = running_event_loop()
         await self._stack.enter_async_context(self._store)
         await self._stack.enter_async_context(self._parts.workspace)
         self._tasks = await anyio.create_task_group().__aenter__()
