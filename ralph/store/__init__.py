@@ -96,7 +96,8 @@ def _server(url: str) -> "PostgresDatabase":
     except ImportError as error:
         raise UsageError(
             "A store in PostgreSQL needs the package psycopg, which is not installed, or is incomplete.",
-            "Install the extra `postgres`: `uv sync --all-packages --extra postgres` in a clone, or `pip install 'psycopg[binary]'`.",
+            "Install the extra `postgres`: `uv sync --all-packages --extra postgres` in a clone of Ralph, or "
+            "`pip install 'psycopg[binary]'` in the environment that Ralph is in.",
         ) from error
     return PostgresDatabase.named(url)
 

@@ -90,10 +90,7 @@ def _begin(wanted: frozenset[str], problems: "_Problems", note: Callable[[str], 
 
         exported = _providers(wanted, problems)
     except ImportError:
-        note(
-            "No telemetry is sent: the extra `otlp` is missing. Install it by `uv sync --all-packages --extra otlp` "
-            "in a clone, or by `pip install opentelemetry-sdk opentelemetry-exporter-otlp-proto-http`."
-        )
+        note("No telemetry is sent: the extra `otlp` is missing; in a clone, `uv tool install '.[otlp]'` installs it.")
         return None
     except Exception as error:  # noqa: BLE001 - each part of the SDK has its own for a wrong value
         note(f"No telemetry is sent: {_suspects(str(error))}. Correct or unset it ({_shown(str(error))}).")
