@@ -61,8 +61,7 @@ async def serve(
     except ImportError as error:
         raise UsageError(
             f"The dashboard needs the package {error.name}, which is not installed.",
-            "Install the extra `web`: `uv sync --all-packages --extra web` in a clone of Ralph, or "
-            "`pip install 'jinja2>=3.1.5,<4' 'starlette>=1,<2' 'uvicorn>=0.40,<1'` where Ralph is installed.",
+            "Install the extra `web`: `uv tool install '.[web]'` in a clone, or its packages beside Ralph.",
         ) from error
     listening = _listen(host, port)
     address, actual = listening.getsockname()[:2]

@@ -38,7 +38,7 @@ def watch(
     except ImportError as error:
         raise UsageError(
             "`ralph watch` needs the package textual, which is not installed.",
-            "Install the extra `tui`: `uv sync --all-packages --extra tui` in a clone, or `pip install textual` beside Ralph.",
+            "Install the extra `tui`: `uv tool install '.[tui]'` in a clone, or `pip install 'textual>=8,<9'`.",
         ) from error
     from ralph.watch.tui.source import Source
 

@@ -96,8 +96,7 @@ def _server(url: str) -> "PostgresDatabase":
     except ImportError as error:
         raise UsageError(
             "A store in PostgreSQL needs the package psycopg, which is not installed, or is incomplete.",
-            "Install the extra `postgres`: `uv sync --all-packages --extra postgres` in a clone of Ralph, or "
-            "`pip install 'psycopg[binary]'` in the environment that Ralph is in.",
+            "In a clone, `uv tool install '.[postgres]'`; elsewhere, `pip install 'psycopg[binary]'`.",
         ) from error
     return PostgresDatabase.named(url)
 

@@ -100,8 +100,8 @@ def test_without_the_package_for_postgresql_it_is_told_how_to_install_it(monkeyp
     monkeypatch.delitem(sys.modules, "ralph.store.postgres", raising=False)
     with pytest.raises(UsageError) as refused:
         open_store("postgresql://me@127.0.0.1:1/runs")
-    assert "`uv sync --all-packages --extra postgres` in a clone" in str(refused.value)
-    assert "`pip install 'psycopg[binary]'` in the environment that Ralph is in" in str(refused.value)
+    assert "In a clone, `uv tool install '.[postgres]'`" in str(refused.value)
+    assert "`pip install 'psycopg[binary]'`" in str(refused.value)
 
 
 def mode(path: Path) -> int:
