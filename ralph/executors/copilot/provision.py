@@ -92,10 +92,7 @@ SUPPORTED = f"from {'.'.join(map(str, _OLDEST))} to below {'.'.join(map(str, _BE
 """The versions that are known to work, in words."""
 
 _VERSION = re.compile(r"GitHub Copilot CLI (\d{1,6}(?:\.\d{1,6}){1,3})")
-_NAMES = {
-    "setting": "The setting executor.cli_path",
-    "environment": "The environment variable COPILOT_CLI_PATH",
-}
+_NAMES = {"setting": "The setting executor.cli_path", "environment": "The environment variable COPILOT_CLI_PATH"}
 _REMOVE_IT = f"Name another, or remove it: Ralph then looks on PATH, and otherwise fetches version {PINNED} itself."
 _LAUNCH = 60.0
 _BOUND = 100_000

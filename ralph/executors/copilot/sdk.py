@@ -50,10 +50,7 @@ class CopilotSDKExecutor(CopilotExecutor):
 
     def session_options(self, turn: Turn) -> dict[str, Any]:
         """Return the keywords for the SDK's session; they are the same for a new session and a continued one."""
-        options: dict[str, Any] = {
-            "working_directory": str(turn.workspace),
-            "streaming": True,
-        }
+        options: dict[str, Any] = {"working_directory": str(turn.workspace), "streaming": True}
         if turn.read_only:
             options |= {"skip_custom_instructions": True, "available_tools": [*LOOKING]}
         if self.model:
