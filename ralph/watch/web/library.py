@@ -29,6 +29,9 @@ TAIL = 300
 
 _ALL = 1_000_000
 _FRESH = 2.0
+_SEARCH = 10.0
+"""Seconds for a search in replies."""
+
 _SERIES_KEPT = 8
 _OWN_STATES = ("running", "paused", "crashed")
 
@@ -168,15 +171,35 @@ class Library:
 
     async def runs(self, query: RunQuery) -> RunPage:
         """Return a page of the runs that are asked for."""
+        partial = False
         if query.filters:
             fitting = [row for row in await self.every_run() if query.fits(row)]
+            if query.replies:
+                fitting, partial = await self._saying(fitting, query)
             rows = fitting[query.offset : query.offset + query.limit + 1]
         else:
             found = await self.store.runs(limit=query.offset + query.limit + 1)
             rows = [await self.row(run) for run in found[query.offset :]]
         more = query.offset + query.limit if len(rows) > query.limit else None
         places = dict.fromkeys(row.workspace for row in self._rows or rows if row.workspace)
-        return RunPage(runs=rows[: query.limit], next=more, workspaces=sorted(places)[:200])
+        return RunPage(runs=rows[: query.limit], next=more, workspaces=sorted(places)[:200], partial=partial)
+
+    async def _saying(self, rows: list[RunRow], query: RunQuery) -> tuple[list[RunRow], bool]:
+        """Return the first runs that have the words, perhaps in a reply, and whether time ran out before the last run."""
+        found: list[RunRow] = []
+        ends = monotonic() + _SEARCH
+        for row in rows:
+            if monotonic() > ends or len(found) > query.offset + query.limit:
+                return found, monotonic() > ends
+            if query.finds(row.text) or await self._says(row.id, query):
+                found.append(row)
+        return found, False
+
+    async def _says(self, run_id: str, query: RunQuery) -> bool:
+        async for each in self.store.iterations(run_id):
+            if query.finds(each.text):
+                return True
+        return False
 
     async def every_run(self) -> list[RunRow]:
         """Return all runs, newest first, as they were at most some seconds ago."""

@@ -43,6 +43,11 @@ class RunRow(BaseModel, frozen=True):
     duration: float
 
     @property
+    def text(self) -> str:
+        """Task, folder and id."""
+        return f"{self.task} {self.workspace or ''} {self.id}"
+
+    @property
     def word(self) -> str:
         """Its stop reason, or its state if it has none."""
         return self.stop_reason or self.state
@@ -59,10 +64,12 @@ class RunQuery(BaseModel, frozen=True, extra="forbid"):
 
     Attributes:
         q: words that task, folder or id contain, in any order and case.
+        replies: whether a run also fits if one of its replies has all these words.
         workspace: the folder of a run.
     """
 
     q: str = Field("", max_length=500)
+    replies: bool = False
     state: State = ""
     reason: StopReason | Literal[""] = ""
     workspace: str = Field("", max_length=4_096)
@@ -74,14 +81,17 @@ class RunQuery(BaseModel, frozen=True, extra="forbid"):
         """True if not every run fits."""
         return bool(self.q.strip() or self.state or self.reason or self.workspace)
 
+    def finds(self, text: str) -> bool:
+        """Return whether a text has all the words."""
+        return all(word in text.casefold() for word in self.q.casefold().split())
+
     def fits(self, row: RunRow) -> bool:
-        """Return whether a run is asked for."""
-        text = f"{row.task} {row.workspace or ''} {row.id}".casefold()
+        """Return whether a run is asked for, replies apart."""
         return (
             self.state in {"", row.state}
             and self.reason in {"", row.stop_reason}
             and self.workspace in {"", row.workspace}
-            and all(word in text for word in self.q.casefold().split())
+            and (self.replies or self.finds(row.text))
         )
 
 
@@ -91,8 +101,10 @@ class RunPage(BaseModel, frozen=True):
     Attributes:
         next: the offset of the next page; None for the last.
         workspaces: the folders of the newest runs.
+        partial: the search in replies took too long, and left out older runs.
     """
 
     runs: list[RunRow]
     next: int | None = None
     workspaces: list[str] = []
+    partial: bool = False

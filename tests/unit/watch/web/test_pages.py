@@ -285,6 +285,22 @@ async def test_plots_that_are_asked_for_at_once_count_no_iteration_twice(tmp_pat
     assert [[point.number for point in each.points] for each in series] == [[1, 2, 3]] * 3
 
 
+async def test_a_search_also_looks_in_replies_if_asked(dashboard: Open, store: Store, tmp_path: Path) -> None:
+    run = await made(store, tmp_path / "one", "The lantern is <lit>.")
+    await made(store, tmp_path / "two", "It is dark.")
+    client = dashboard()
+
+    async def found(query: str) -> list[str]:
+        return [each["id"] for each in (await client.get(f"/api/runs?q={query}")).json()["runs"]]
+
+    assert await found("LANTERN+%3Clit%3E") == []
+    assert await found("LANTERN+%3Clit%3E&replies=true") == [run.id]
+    assert len(await found("parts&replies=true")) == 2  # their tasks have it
+    page = await client.get("/?q=lantern&replies=true")
+    assert 'name="replies" value="true" checked' in page.text
+    assert run.id in page.text
+
+
 async def test_denied_tool_calls_are_on_the_pages_and_in_the_api(dashboard: Open, store: Store) -> None:
     await store.create(ended(1, denials=3))
     client = dashboard()
