@@ -185,7 +185,7 @@ class Library:
         return RunPage(runs=rows[: query.limit], next=more, workspaces=sorted(places)[:200], partial=partial)
 
     async def _saying(self, rows: list[RunRow], query: RunQuery) -> tuple[list[RunRow], bool]:
-        """Return the first runs that have the words, perhaps in a reply, and whether time ran out before the last run."""
+        """Return the first runs that have the words, perhaps in a reply, and whether time ran out before the end."""
         found: list[RunRow] = []
         ends = monotonic() + _SEARCH
         for row in rows:
