@@ -30,6 +30,7 @@ _MASKED = (
 )
 
 Kind = Literal["pause", "resume", "stop", "tell", "extend"]
+Once = Annotated[bool, typer.Option("--once", help="For the next iteration only.")]
 Text = Annotated[str, typer.Argument(metavar="TEXT", help="The message; - reads it from standard input.")]
 
 
@@ -53,15 +54,23 @@ async def stop(*, run: RunId, any_folder: AnyFolder = False, as_json: AsJson = F
 
 
 async def tell(
-    *, run: RunId, text: Text, any_folder: AnyFolder = False, as_json: AsJson = False, store: StoreName = None
+    *,
+    run: RunId,
+    text: Text,
+    once: Once = False,
+    any_folder: AnyFolder = False,
+    as_json: AsJson = False,
+    store: StoreName = None,
 ) -> None:
-    """Give the agent a message, in the prompt of the next iteration.
+    """Give the agent a message, in the prompts of the next iteration and all later ones.
 
-    If the run has ended, this is the first iteration after `ralph resume`.
+    If the run has ended, the next one is the first iteration after `ralph resume`. `ralph show` lists the messages.
     """
     message, masked = message_of(sys.stdin.read(_MOST_CHARACTERS + 1) if text == "-" else text)
-    record = await _request(run, store, "tell", any_folder=any_folder, text=message)
-    told = f"The agent reads the message in the next iteration{_when_resumed(record, store)}.{_MASKED * masked}"
+    record = await _request(run, store, "tell", any_folder=any_folder, text=message, once=once)
+    when = "in" if once else "from"
+    told = f"The agent reads the message {when} the next iteration{' on' * (not once)}{_when_resumed(record, store)}."
+    told += _MASKED * masked
     _print(record, told, as_json=as_json)
 
 

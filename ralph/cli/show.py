@@ -12,13 +12,12 @@ from ralph.system.text import duration, one_line, printable
 from ralph.watch.terminal import clipped, evidence_text, print_text
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-
     from rich.console import Console
 
     from ralph.pipeline.explain import Stage
     from ralph.records.record import IterationRecord, RunRecord
     from ralph.store import Store
+    from ralph.types.requests import Request
     from ralph.watch import Display
 
 Number = Annotated[int | None, typer.Option("--iteration", "-i", min=1, metavar="N", help="One iteration, in full.")]
@@ -47,9 +46,13 @@ async def show(
             await _show_iteration(opened, record, iteration, why=why, as_json=as_json)
         elif as_json:
             iterations = (each.model_dump(mode="json") async for each in opened.iterations(record.id))
-            await print_json_list({"run": record.model_dump(mode="json")}, "iterations", iterations)
+            told = [
+                each.model_dump(mode="json", exclude={"kind", "limits"}) for each in await _messages(opened, record)
+            ]
+            members = {"run": record.model_dump(mode="json"), **({"messages": told} if told else {})}
+            await print_json_list(members, "iterations", iterations)
         else:
-            await _print_run(console(), record, opened.iterations(record.id), store_option(store))
+            await _print_run(console(), record, opened, store_option(store))
 
 
 async def _show_iteration(store: "Store", run: "RunRecord", number: int, *, why: bool, as_json: bool) -> None:
@@ -76,17 +79,22 @@ def chain_of(run: "RunRecord", before: "IterationRecord | None", found: "Iterati
     return explain(rules, run, before.tally if before else Streaks(), found)
 
 
-async def _print_run(
-    out: "Console", run: "RunRecord", iterations: "AsyncIterator[IterationRecord]", store: str
-) -> None:
+async def _messages(store: "Store", run: "RunRecord") -> "list[Request]":
+    """Return the messages of `ralph tell`, oldest first."""
+    return [each for each in await store.requests(run.id) if each.kind == "tell"]
+
+
+async def _print_run(out: "Console", run: "RunRecord", opened: "Store", store: str) -> None:
     """Print a run; `store` is the `--store` option for suggested commands."""
     print_text(out, f"run {run.id}", style="bold")
     print_text(out, ("  task        ", "dim"), clipped(run.task, 6))
     if run.workspace:
         print_text(out, ("  in          ", "dim"), one_line(run.workspace))
     print_text(out, ("  started     ", "dim"), when(run.started_at))
+    for message in await _messages(opened, run):
+        print_text(out, ("  told        ", "dim"), f"{clipped(message.text, 3)}{' (once)' * message.once}")
     last: IterationRecord | None = None
-    async for last in iterations:
+    async for last in opened.iterations(run.id):
         out.print()
         _print_short(out, last)
     _print_problems(out, run, store)

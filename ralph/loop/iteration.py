@@ -179,7 +179,8 @@ async def iterate(parts: Parts, run: ActiveRun, stop: Stop) -> IterationRecord:
     started: list[events.Event] = [*_breaker_events(run, cooled, started_at)]
     run.state = evolve(run.state, breaker=cooled)
     started.append(events.IterationStarted(**run.stamp(started_at), prompt=kept, checkpoint=checkpoint))
-    started += [events.Told(**run.stamp(started_at), text=parts.redactor(message.text)) for message in run.messages]
+    new = (message for message in run.messages if message.seq > run.state.heard)
+    started += [events.Told(**run.stamp(started_at), text=parts.redactor(message.text)) for message in new]
     await run.log.commit(*started, run=run.record if unknown else None)
     try:
         output = await _turn(parts, run, prompt, stop)

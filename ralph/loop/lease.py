@@ -170,8 +170,8 @@ class Inbox:
         self._looked = looked
 
     def messages(self, after: int) -> tuple[Request, ...]:
-        """Return the messages for the agent with a greater `seq`; earlier ones are forgotten."""
-        self._messages = [request for request in self._messages if request.seq > after]
+        """Return the messages for the agent; one that was only for once, with no greater `seq`, is forgotten."""
+        self._messages = [request for request in self._messages if request.seq > after or not request.once]
         return tuple(self._messages)
 
     async def wait(self, until: datetime | None) -> bool:

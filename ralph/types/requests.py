@@ -16,6 +16,7 @@ class Request(BaseModel, frozen=True):
         seq: its place among the run's requests, counted from 1; 0 before the store has numbered it.
         at: when it was made, by the clock of its sender.
         text: the message for the agent (tell), or the reason (stop); empty for the others.
+        once: the message goes with one prompt only, else with every one from then on (tell).
         limits: the amounts to add to limits, such as `{"max_iterations": 10}` (extend).
     """
 
@@ -23,4 +24,5 @@ class Request(BaseModel, frozen=True):
     at: datetime
     kind: Literal["pause", "resume", "stop", "tell", "extend"]
     text: str = ""
+    once: bool = False
     limits: dict[str, float] = {}

@@ -278,7 +278,7 @@ class RunScreen(Screen[None]):
 
     def action_tell(self) -> None:
         """Give the agent a message."""
-        self._ask("tell", Ask("Tell the agent", "It reads this with its next prompt."))
+        self._ask("tell", Ask("Tell the agent", "It reads this with its next prompt, and with all later ones."))
 
     def action_extend(self) -> None:
         """Raise a limit."""

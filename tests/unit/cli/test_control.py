@@ -119,8 +119,16 @@ def test_a_message_waits_for_a_crashed_run_to_be_resumed_and_holds_no_secret(
     assert (ended.code, json.loads(ended.out)["state"]) == (0, "crashed")
     assert f"ralph resume {crashed.id}" in json.loads(ended.out)["text"]
     assert "the agent reads ***" in json.loads(ended.out)["text"]
-    assert "masked" not in ralph("tell", crashed.id, "Go on.").out
-    message, _ = asked(crashed)
+    ended = ralph("tell", crashed.id, "Go on.", "--once")
+    assert "masked" not in ended.out
+    assert "in the next iteration," in ended.out
+    assert "from the next iteration on," in ralph("tell", crashed.id, "Keep the API.").out
+    shown = ralph("show", crashed.id).out
+    assert "told        Go on. (once)\n" in shown
+    assert "told        Keep the API.\n" in shown
+    listed = json.loads(ralph("show", crashed.id, "--json").out)["messages"]
+    assert [(each["text"], each["once"]) for each in listed][1:] == [("Go on.", True), ("Keep the API.", False)]
+    message, *_ = asked(crashed)
     assert "correct-horse" not in message.text
     assert message.text.startswith("Use ")
 

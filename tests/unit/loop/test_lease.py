@@ -34,4 +34,4 @@ async def test_what_is_asked_just_before_the_end_of_an_iteration_counts_for_the_
     async with Runner(executor=executor, store=store, limits=Limits(max_iterations=2)) as runner:
         record = await runner.run("Work.")
     assert record.iterations == 3
-    assert ["Mind the gap." in prompt.text for prompt in executor.prompts] == [False, True, False]
+    assert ["Mind the gap." in prompt.text for prompt in executor.prompts] == [False, True, True]
