@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from ralph.cli.init import write_file
-from ralph.errors import SettingError, UsageError, WorkspaceError
+from ralph.errors import SettingError, UsageError
 from ralph.settings import FileSource, Source, is_trusted, load_settings, remember, settings_in
 from ralph.settings.loading import put
 from ralph.settings.model import Settings
@@ -34,10 +34,6 @@ def changed_file(path: Path, key: str, values: Sequence[str], folder: Path) -> s
     if changed is None:
         raise UsageError(f"{path} cannot be changed line by line.", f"Edit it yourself: {key} is {_toml(value)}.")
     agreed = before is None or is_trusted(before)
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise WorkspaceError(f"{path} cannot be written: {error.strerror}.", "Check the permissions.") from error
     write_file(path.resolve() if path.parent != folder else path, changed)
     if agreed and path.parent == folder and isinstance(after := toml_source(path), FileSource):
         remember(after)  # the user has just said so

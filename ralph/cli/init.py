@@ -101,6 +101,7 @@ def _require_absent(files: dict[Path, str], *, force: bool) -> None:
 def write_file(path: Path, text: str) -> None:
     """Write a file by rename, so never through an existing link. Raises `WorkspaceError`."""
     try:
+        path.parent.mkdir(parents=True, exist_ok=True)
         handle, draft = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
         with os.fdopen(handle, "w", encoding="utf-8") as file:
             file.write(text)

@@ -1,13 +1,14 @@
 """`ralph plugins add`: the command that installs a plug-in beside this Ralph."""
 
 import os
+import shlex
 import sys
 from collections.abc import Sequence
 from typing import NoReturn
 
 from ralph.cli.output import print_json, print_paragraph
 from ralph.errors import PluginError, UnknownNameError, UsageError
-from ralph.plugins.install import KNOWN, install_command, is_installed, is_temporary, shown
+from ralph.plugins.install import KNOWN, install_command, is_installed, is_temporary
 
 
 def add_plugins(names: Sequence[str], *, run: bool, as_json: bool) -> None:
@@ -20,20 +21,18 @@ def add_plugins(names: Sequence[str], *, run: bool, as_json: bool) -> None:
     command = install_command(missing) if missing else []
     if run and missing and is_temporary():
         problem = "`uvx` runs Ralph in an environment of its own, where nothing can be added."
-        raise UsageError(problem, f"Call it with the plug-in: `{shown(command)}`.")
+        raise UsageError(problem, f"Call it with the plug-in: `{shlex.join(command)}`.")
     if as_json:
         print_json({"plugins": wanted, "missing": missing, "command": command, "runs": run and bool(missing)})
-    elif not missing:
-        print_paragraph(f"Installed already: {', '.join(wanted)}.")
-    elif not run:
-        print_paragraph(shown(command))
+    elif not (run and missing):
+        print_paragraph(shlex.join(command) or f"Installed already: {', '.join(wanted)}.")
     if run and missing:
         _become(command)
 
 
 def _become(command: list[str]) -> NoReturn:
     """Become the installer: it may replace Ralph's own files, so no code of Ralph may run after it."""
-    sys.stderr.write(f"ralph: Running `{shown(command)}`.\n")
+    sys.stderr.write(f"ralph: Running `{shlex.join(command)}`.\n")
     sys.stdout.flush()
     sys.stderr.flush()
     try:

@@ -8,9 +8,7 @@ from typing import Any
 import typer
 
 _EXIT_CODES = (
-    ("0", "completed"),
-    ("1", "an internal error"),
-    ("2", "wrong usage or configuration"),
+    *(("0", "completed"), ("1", "an internal error"), ("2", "wrong usage or configuration")),
     ("3", "stuck, or nothing but tests is left"),
     ("4", "the circuit breaker is open"),
     ("5", "a limit was reached"),

@@ -11,8 +11,6 @@ from ralph.system.text import one_line
 if TYPE_CHECKING:
     from ralph.records.record import RunRecord
 
-_MOST = 10_000
-"""The number of newest runs that are looked at."""
 _MOST_CRASHED = 10
 """Crashed runs that are shown: a run that is never resumed stays crashed."""
 
@@ -21,12 +19,11 @@ async def status(*, as_json: AsJson = False, store: StoreName = None) -> None:
     """Show what runs now, in this folder and elsewhere, and the newest runs that wait for `ralph resume`."""
     here = str(Path.cwd())
     async with opened_store(store) as opened:
-        open_runs = [run for run in await opened.runs(limit=_MOST) if run.state != "finished"]
+        open_runs = [run for run in await opened.runs(limit=10_000) if run.state != "finished"]
         found = [(run, run_state(run), await opened.last_iteration(run.id)) for run in open_runs]
     crashed = [each for each in found if each[1] == "crashed"][:_MOST_CRASHED]
-    shown = sorted(
-        (each for each in found if each[1] != "crashed" or each in crashed), key=lambda each: not _is_in(each[0], here)
-    )
+    shown = [each for each in found if each[1] != "crashed" or each in crashed]
+    shown.sort(key=lambda each: not _is_in(each[0], here))
     if as_json:
         print_json([_as_json(run, state, number, here) for run, state, number in shown])
         return

@@ -1,6 +1,7 @@
 """The plug-ins that belong to Ralph, what each adds, and the command that installs one beside this Ralph."""
 
 import json
+import shlex
 import sys
 from collections.abc import Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, distribution
@@ -29,7 +30,7 @@ def missing_plugin(hook: str, name: str) -> str:
     found = PARTS_ELSEWHERE.get(hook, {}).get(name, "")
     if not found or is_installed(found):
         return ""
-    return f"It comes with the plug-in {found}, which is not installed: `{shown(install_command([found]))}`."
+    return f"It comes with the plug-in {found}, which is not installed: `{shlex.join(install_command([found]))}`."
 
 
 def is_installed(name: str) -> bool:
@@ -65,13 +66,6 @@ def install_command(names: Sequence[str], prefix: Path | None = None) -> list[st
 def is_temporary(prefix: Path | None = None) -> bool:
     """Return whether Ralph runs in an environment that `uvx` made, where nothing can be added."""
     return bool({"archive-v0", "environments-v2"} & {*(prefix or Path(sys.prefix)).parts})
-
-
-def shown(command: Sequence[str]) -> str:
-    """Return a command as it is typed."""
-    import shlex
-
-    return shlex.join(command)
 
 
 def _each(option: str, values: Sequence[str]) -> list[str]:
