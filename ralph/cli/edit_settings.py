@@ -82,14 +82,16 @@ def _parsed(text: str) -> Any:
 def _toml(value: Any) -> str:
     if isinstance(value, dict):
         table = cast("dict[str, Any]", value)
-        return "{" + ", ".join(f"{_name(name)} = {_toml(each)}" for name, each in table.items()) + "}"
+        return (
+            "{"
+            + ", ".join(
+                f"{name if _BARE.fullmatch(name) else json.dumps(name)} = {_toml(each)}" for name, each in table.items()
+            )
+            + "}"
+        )
     if isinstance(value, list):
         return f"[{', '.join(map(_toml, cast('list[Any]', value)))}]"
     return json.dumps(value, ensure_ascii=False) if isinstance(value, str | bool) else str(value)
-
-
-def _name(name: str) -> str:
-    return name if _BARE.fullmatch(name) else json.dumps(name)
 
 
 def _places(text: str, key: str, line: str) -> Iterator[str]:

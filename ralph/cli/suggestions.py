@@ -35,8 +35,6 @@ MEANT: Mapping[str, str] = {
 }
 
 _MOST_SHOWN = 80
-_TEXTS = ("prompt", "text")
-"""The parameters that take a text of several words."""
 
 
 def of_command(name: str, known: Sequence[str], arguments: Sequence[str]) -> str:
@@ -61,7 +59,7 @@ def of_command(name: str, known: Sequence[str], arguments: Sequence[str]) -> str
 
 def of_left_over(extra: str, context: Any) -> str:
     """Return the message for words that are too much: an unquoted text, or an argument that a command does not take."""
-    given = next((context.params[name] for name in _TEXTS if context.params.get(name)), None)
+    given = next((context.params[name] for name in ("prompt", "text") if context.params.get(name)), None)
     if given is None:
         return f"{extra[:_MOST_SHOWN]!r} is too much. Put quotes around a text of several words, or leave it out."
     path = " ".join(filter(None, (context.command_path, shlex.quote(context.params.get("run") or ""))))
