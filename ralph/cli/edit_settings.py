@@ -17,7 +17,6 @@ from ralph.settings.sources import toml_source
 from ralph.system.files import toml_table
 
 _HEADER = re.compile(r"\s*\[")
-_BARE = re.compile(r"[A-Za-z0-9_-]+")
 
 
 def changed_file(path: Path, key: str, values: Sequence[str], folder: Path) -> str:
@@ -82,13 +81,7 @@ def _parsed(text: str) -> Any:
 def _toml(value: Any) -> str:
     if isinstance(value, dict):
         table = cast("dict[str, Any]", value)
-        return (
-            "{"
-            + ", ".join(
-                f"{name if _BARE.fullmatch(name) else json.dumps(name)} = {_toml(each)}" for name, each in table.items()
-            )
-            + "}"
-        )
+        return "{" + ", ".join(f"{json.dumps(name)} = {_toml(each)}" for name, each in table.items()) + "}"
     if isinstance(value, list):
         return f"[{', '.join(map(_toml, cast('list[Any]', value)))}]"
     return json.dumps(value, ensure_ascii=False) if isinstance(value, str | bool) else str(value)
