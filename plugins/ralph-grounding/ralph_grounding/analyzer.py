@@ -26,6 +26,7 @@ from ralph_grounding.result import (
 from ralph_grounding.scoring.accuracy import AccuracyScorer
 from ralph_grounding.scoring.attribution import AttributionScorer
 from ralph_grounding.scoring.completeness import CompletenessScorer
+from ralph_grounding.scoring.rates import with_rates
 from ralph_grounding.scoring.tiers import combined_score, tier_of
 from ralph_grounding.settings import GroundingSettings
 from ralph_grounding.similarity.base import SimilarityProvider
@@ -211,7 +212,10 @@ class GroundingAnalyzer:
         judged: tuple[Scores, Feedback],
         previous_id: str,
     ) -> AnalysisResult:
-        scores, told = judged
+        scores, told = (
+            with_rates(judged[0], judged[1], grounded=bool(case.sources.pages and case.ground.pages)),
+            judged[1],
+        )
         metadata = _metadata(response, taken)
         notes = _noted(case, taken, scores, metadata)
         if any(part is not None and part.fallback for part in (scores.accuracy, scores.completeness, told.highlights)):

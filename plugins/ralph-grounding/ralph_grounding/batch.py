@@ -269,7 +269,7 @@ class _Batch:
         of_run = [Condition("run", "=", self._run.id)]
         async for row in store.scores(of_run, order="oldest"):
             self.pairing.pass_over(row.query_id, row.ai_provider, row.model)
-            self._tally.add(*row.points)
+            self._tally.add(*row.points, rates=row.rates)
             self.succeeded += 1
         if self._results is not None and self.succeeded:
             async for kept in store.analyses(of_run, order="oldest"):
@@ -302,7 +302,8 @@ class _Batch:
             made = [each.row for each in done if each.row is not None]
             await self._waited_for()(self._store.keep_rows, self._run.id, made, failed)
         for each in done:
-            self._tally.add(*points_of(each.result.scores))
+            scores = each.result.scores
+            self._tally.add(*points_of(scores), rates=(scores.support_rate, scores.contradiction_rate))
             if self._results is not None:
                 self._results.append(each.result)
         self.succeeded += len(done)

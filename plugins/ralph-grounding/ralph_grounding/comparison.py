@@ -14,7 +14,7 @@ from ralph_grounding.result import AnalysisResult
 
 __all__ = ["COMPARED", "Compared", "Comparison", "MetricDifference", "PairComparison", "Scored", "Side", "compare"]
 
-Compared = Literal["accuracy", "completeness", "attribution", "combined"]
+Compared = Literal["accuracy", "completeness", "attribution", "combined", "support", "contradiction"]
 COMPARED: tuple[Compared, ...] = get_args(Compared)
 
 _CONFIDENCE = 0.95
@@ -111,7 +111,7 @@ _Table = Mapping[tuple[str, str], _Row]
 def compare(sides: Mapping[str, Iterable[AnalysisResult | Scored]]) -> Comparison:
     """Compare the sides, given as each one's analyses by its name.
 
-    Several answers of a side to the same query count by their mean. Memory holds four numbers per query and side.
+    Several answers of a side to the same query count by their mean. Memory holds six numbers per query and side.
     """
     tables = {name: _table(analyses) for name, analyses in sides.items()}
     pairs = [_pair(first, second, tables[first], tables[second]) for first, second in combinations(tables, 2)]
@@ -133,13 +133,16 @@ def _table(analyses: Iterable[AnalysisResult | Scored]) -> _Table:
 
 def _scores(analysis: AnalysisResult | Scored) -> _Row:
     if not isinstance(analysis, AnalysisResult):
-        return analysis.accuracy, analysis.completeness, analysis.attribution, analysis.combined
+        rates = getattr(analysis, "support", None), getattr(analysis, "contradiction", None)
+        return analysis.accuracy, analysis.completeness, analysis.attribution, analysis.combined, *rates
     scores = analysis.scores
     return (
         scores.accuracy and scores.accuracy.score,
         scores.completeness and scores.completeness.score,
         scores.attribution and scores.attribution.score,
         scores.combined,
+        scores.support_rate,
+        scores.contradiction_rate,
     )
 
 

@@ -31,6 +31,8 @@ COLUMNS = (
     "attribution_tier",
     "combined",
     "flags",
+    "support_rate",
+    "contradiction_rate",
 )
 """The columns of the CSV. A score that was not measured is empty; flags are separated by spaces."""
 
@@ -59,6 +61,8 @@ async def csv_lines(scores: AsyncIterable[ScoreRow]) -> AsyncGenerator[str]:
             row.attribution_tier,
             row.combined,
             " ".join(row.flags),
+            row.support,
+            row.contradiction,
         )
 
 

@@ -14,7 +14,7 @@ __all__ = ["Condition", "FilterError", "Operator", "parse_filter"]
 
 Operator = Literal["<", "<=", ">", ">=", "=", "!="]
 
-SCORES = ("accuracy", "completeness", "attribution", "combined")
+SCORES = ("accuracy", "completeness", "attribution", "combined", "support", "contradiction")
 TIERED = ("accuracy.tier", "completeness.tier", "attribution.tier", "tier")
 NAMES = ("provider", "model", "domain", "query", "run", "flag")
 _TIERS = ("excellent", "good", "fair", "poor")

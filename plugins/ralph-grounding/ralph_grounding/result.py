@@ -268,12 +268,18 @@ class Scores(BaseModel, frozen=True):
 
     Attributes:
         combined: the mean by the weights of the measured ones; None if there are none.
+        support_rate: the share of the answer's statements that the ground truth supports, in percent; None without
+            ground truth, or without a statement.
+        contradiction_rate: the share that contradicts it, or a claim; without ground truth the share of the expected
+            claims that the answer contradicts.
     """
 
     accuracy: AccuracyResult | None = None
     completeness: CompletenessResult | None = None
     attribution: AttributionResult | None = None
     combined: float | None = Field(default=None, ge=0, le=100)
+    support_rate: float | None = Field(default=None, ge=0, le=100)
+    contradiction_rate: float | None = Field(default=None, ge=0, le=100)
 
 
 class Feedback(BaseModel, frozen=True):

@@ -96,6 +96,7 @@ class DomainScoreSummary(BaseModel, frozen=True):
         query_count: the number of analysed responses; failures count in `failed_count` and in no mean. Each metric's
             distribution sums to this, less its unmeasured ones.
         trend: absent for a domain's first run.
+        support_rate, contradiction_rate: the means over the analyses that have them, in percent; None if none has.
     """
 
     domain: str
@@ -106,6 +107,8 @@ class DomainScoreSummary(BaseModel, frozen=True):
     accuracy: MetricSummary
     completeness: MetricSummary
     attribution: MetricSummary
+    support_rate: float | None = None
+    contradiction_rate: float | None = None
     trend: ScoreTrend | None = None
     alerts: tuple[ScoreAlert, ...] = ()
 
@@ -144,13 +147,17 @@ class ScoreTally:
     def __init__(self) -> None:
         self._count = 0
         self._metrics = {name: _MetricTally() for name in METRICS}
+        self._rates = (array("d"), array("d"))
 
-    def add(self, *points: Point | None) -> None:
-        """Count one analysis: its scores in the order of `METRICS`, None for unmeasured ones."""
+    def add(self, *points: Point | None, rates: tuple[float | None, float | None] = (None, None)) -> None:
+        """Count one analysis: its scores in the order of `METRICS`, None for unmeasured ones, and its two rates."""
         self._count += 1
         for name, point in zip(METRICS, points, strict=True):
             if point is not None:
                 self._metrics[name].add(point)
+        for kept, rate in zip(self._rates, rates, strict=True):
+            if rate is not None:
+                kept.append(rate)
 
     def summary(self, *, domain: str, run_id: str, run_at: datetime, failed: int = 0) -> DomainScoreSummary:
         """Summarise the scores so far."""
@@ -163,6 +170,8 @@ class ScoreTally:
             accuracy=self._metrics["accuracy"].summary(),
             completeness=self._metrics["completeness"].summary(),
             attribution=self._metrics["attribution"].summary(),
+            support_rate=_mean(self._rates[0]),
+            contradiction_rate=_mean(self._rates[1]),
         )
 
 
@@ -197,6 +206,10 @@ def points_of(scores: Scores) -> tuple[Point | None, Point | None, Point | None]
         scores.completeness and Point(scores.completeness.score, scores.completeness.tier),
         scores.attribution and Point(scores.attribution.score, scores.attribution.tier),
     )
+
+
+def _mean(rates: Sequence[float]) -> float | None:
+    return math.fsum(rates) / len(rates) if rates else None
 
 
 def _delta(previous: float | None, current: float | None) -> float | None:

@@ -47,6 +47,8 @@ def test_an_answer_is_scored_for_people(score: Score) -> None:
         "completeness   50  fair       1 of 2 required claims",
         "attribution   100  excellent  names https://lantern.example/visit",
         "combined       67",
+        "supported      33             % of its statements are in the ground truth",
+        "contradicted   33             % contradict it, or a claim",
         "",
         "claims",
         "✓ The museum opens at nine in the morning.",

@@ -135,6 +135,8 @@ def test_all_four_scores_of_a_result_are_compared() -> None:
                 completeness=CompletenessResult(score=score + 1, tier="poor", total_required=0, total_found=0),
                 attribution=AttributionResult(score=score + 2, tier="poor"),
                 combined=score + 3,
+                support_rate=score + 4,
+                contradiction_rate=score + 5,
             ),
             analyzed_at=datetime(2026, 1, 1, tzinfo=UTC),
             analyzer_version="1",
@@ -142,7 +144,7 @@ def test_all_four_scores_of_a_result_are_compared() -> None:
 
     comparison = compare({"a": [analysed(60)], "b": [analysed(40)]})
     assert {found.metric: found.mean for found in comparison.pairs[0].metrics} == dict.fromkeys(COMPARED, 20)
-    assert comparison.sides[1].means == {"accuracy": 40, "completeness": 41, "attribution": 42, "combined": 43}
+    assert comparison.sides[1].means == dict(zip(COMPARED, range(40, 46), strict=True))
 
 
 def test_several_answers_to_a_query_count_as_their_mean() -> None:

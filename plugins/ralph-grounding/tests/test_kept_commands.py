@@ -37,8 +37,12 @@ def test_answers_are_listed_by_a_filter_and_the_worst_first(score: Score, run: s
     good = score("history", "--filter", "completeness>50 and provider=other", "--json")
     assert [(row["query_id"], row["ai_provider"]) for row in good.json] == [("cost", "other")]
     table = score("history", "--filter", "provider=other").out.splitlines()
-    assert table[0].split() == ["id", "acc", "compl", "attr", "all", "answer", "of", "query"]
+    assert table[0].split() == ["id", "acc", "compl", "attr", "all", "supp", "contra", "answer", "of", "query"]
     assert all("other o1" in line for line in table[1:])
+    contradicting = score("history", "--filter", "contradiction>0", "--json").json
+    assert contradicting
+    assert all(row["contradiction"] > 0 for row in contradicting)
+    assert len(score("history", "--worst", "contradiction", "--json").json) == 4
     assert score("history", "--filter", "accuracy<0").out == "No answer matches.\n"
 
 
@@ -88,7 +92,7 @@ def test_providers_are_compared_on_the_same_queries(score: Score, run: str) -> N
     ran = score("compare", run)
     assert ran.code == 0
     lines = ran.out.splitlines()
-    assert lines[0].split() == ["queries", "acc", "compl", "attr", "all", "side"]
+    assert lines[0].split() == ["queries", "acc", "compl", "attr", "all", "supp", "contra", "side"]
     assert [(line.split()[0], line.split()[-2:]) for line in lines[1:3]] == [
         ("2", ["acme", "a1"]),
         ("2", ["other", "o1"]),

@@ -115,3 +115,11 @@ def test_a_hundred_thousand_scores_are_exact():
     scores = [number % 101 for number in range(100_001)]
     assert found.mean == math.fsum(scores) / len(scores)
     assert found.median == statistics.median(scores)
+
+
+def test_the_rates_are_means_over_the_analyses_that_have_them() -> None:
+    tally = ScoreTally()
+    for rates in ((50.0, 0.0), (100.0, 20.0), (None, 10.0)):
+        tally.add(None, None, None, rates=rates)
+    summary = tally.summary(domain="", run_id="r", run_at=datetime(2026, 1, 1, tzinfo=UTC))
+    assert (summary.support_rate, summary.contradiction_rate) == (75, 10)

@@ -6,7 +6,9 @@ from ralph_grounding.feedback import give_feedback
 from ralph_grounding.ground_truth.chunks import page_of_text
 from ralph_grounding.ground_truth.pages import GroundTruth
 from ralph_grounding.materials import ExpectedClaim
+from ralph_grounding.result import Scores
 from ralph_grounding.scoring.completeness import CompletenessScorer
+from ralph_grounding.scoring.rates import with_rates
 from ralph_grounding.similarity.amounts import amounts, same_amount
 from ralph_grounding.similarity.lexical import LexicalProvider
 from ralph_grounding.similarity.statement import statement
@@ -142,3 +144,12 @@ def test_the_statements_of_a_text_carry_the_words_of_their_structure() -> None:
 def test_hostile_texts_have_statements_too(text: str) -> None:
     for one in stated(text):
         assert one.span.end <= len(text)
+
+
+async def test_the_rates_count_the_statements_of_an_answer() -> None:
+    ground = GroundTruth(pages=(page_of_text(TEAM, url="https://trails.example/team"),))
+    text = "Tomas Reyes is head of guiding. Tomas Reyes leads the company. Zebras like tall grass. Ask us anything?"
+    told = await give_feedback(None, text, ground, LexicalProvider(), 0.75)
+    scores = with_rates(Scores(), told, grounded=True)
+    assert (scores.support_rate, scores.contradiction_rate) == (pytest.approx(100 / 3), pytest.approx(100 / 3))
+    assert with_rates(Scores(), told, grounded=False) == Scores()

@@ -77,7 +77,7 @@ def _print(found: "Comparison") -> None:
     from ralph_grounding.comparison import COMPARED
 
     print_rows(
-        ("queries", "acc", "compl", "attr", "all", "side"),
+        ("queries", "acc", "compl", "attr", "all", "supp", "contra", "side"),
         [
             (
                 str(side.queries),

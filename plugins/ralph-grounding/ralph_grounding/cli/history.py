@@ -2,7 +2,7 @@
 
 import sys
 from contextlib import AsyncExitStack, aclosing
-from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
+from typing import TYPE_CHECKING, Annotated, Any, Literal, cast, get_args
 
 import typer
 
@@ -55,8 +55,8 @@ def show(context: typer.Context, *, analysis: AnalysisId, store: Store = None, a
     anyio.run(look)
 
 
-_Metric = Literal["accuracy", "completeness", "attribution", "combined"]
-_METRICS: tuple[_Metric, ...] = ("accuracy", "completeness", "attribution", "combined")
+_Metric = Literal["accuracy", "completeness", "attribution", "combined", "support", "contradiction"]
+_METRICS: tuple[_Metric, ...] = get_args(_Metric)
 _FORMS = ("csv", "json", "jsonl")
 _SHORT_ID = 8
 """Characters of an id that are enough for `ralph score show` to identify an answer."""
@@ -147,7 +147,7 @@ async def _list_answers(
     if as_json:
         print_json([_as_json(row) for row in rows])
     elif rows:
-        print_rows(("id", "acc", "compl", "attr", "all", "answer of", "query"), map(_cells, rows))
+        print_rows(("id", "acc", "compl", "attr", "all", "supp", "contra", "answer of", "query"), map(_cells, rows))
     else:
         console().print("No answer matches.")
 
@@ -162,6 +162,8 @@ def _cells(row: "ScoreRow") -> tuple[Any, ...]:
         score_cell(row.completeness, row.completeness_tier or ""),
         score_cell(row.attribution, row.attribution_tier or ""),
         score_cell(row.combined),
+        score_cell(row.support),
+        score_cell(row.contradiction),
         one_line(f"{row.ai_provider} {row.model}", 26),
         f"{one_line(row.query or row.query_id, 100)}{flags}",
     )

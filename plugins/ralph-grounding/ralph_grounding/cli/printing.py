@@ -174,6 +174,10 @@ def _score_rows(scores: Scores) -> "list[tuple[str | Text, ...]]":
         rows.append(("attribution", score_cell(attribution.score, attribution.tier), attribution.tier, said))
     if scores.combined is not None:
         rows.append(("combined", score_cell(scores.combined), "", ""))
+    if scores.support_rate is not None:
+        rows.append(("supported", score_cell(scores.support_rate), "", "% of its statements are in the ground truth"))
+    if scores.contradiction_rate:
+        rows.append(("contradicted", score_cell(scores.contradiction_rate), "", "% contradict it, or a claim"))
     return rows
 
 

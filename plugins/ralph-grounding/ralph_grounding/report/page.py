@@ -157,7 +157,8 @@ def _verdict(one: MetricDifference, pair: PairComparison) -> str:
         return one.note
     if one.adjusted_p >= _SIGNIFICANT:
         return one.note or "no difference shown"
-    return f"{clipped(pair.first if one.mean > 0 else pair.second, 60)} is better"
+    first = (one.mean > 0) is (one.metric != "contradiction")
+    return f"{clipped(pair.first if first else pair.second, 60)} is better"
 
 
 def render_report(data: ReportData) -> str:

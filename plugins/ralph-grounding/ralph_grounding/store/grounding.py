@@ -36,7 +36,7 @@ from ralph_grounding.summary import DomainScoreSummary, Metric, ScoreTally
 __all__ = ["GroundingStore"]
 
 _T = TypeVar("_T")
-_By = Metric | Literal["combined"]
+_By = Metric | Literal["combined", "support", "contradiction"]
 
 _PATIENCE = 30.0
 """Seconds to wait for another process's transaction; each of ours takes milliseconds."""
@@ -168,7 +168,7 @@ class GroundingStore:
             return run.summary
         tally = ScoreTally()
         async for row in self.scores([Condition("run", "=", run.id)]):
-            tally.add(*row.points)
+            tally.add(*row.points, rates=row.rates)
         return tally.summary(domain=run.domain, run_id=run.id, run_at=run.started_at, failed=run.failed)
 
     async def query_set(self, query_set_id: str) -> QuerySet | None:

@@ -20,6 +20,8 @@ _COLUMNS: dict[str, ColumnElement[Any]] = {
     "completeness": analyses.c.completeness_score,
     "attribution": analyses.c.attribution_score,
     "combined": analyses.c.combined_score,
+    "support": analyses.c.support_rate,
+    "contradiction": analyses.c.contradiction_rate,
     "accuracy.tier": analyses.c.accuracy_tier,
     "completeness.tier": analyses.c.completeness_tier,
     "attribution.tier": analyses.c.attribution_tier,
@@ -67,6 +69,8 @@ _SCORES: dict[str, ColumnElement[Any]] = {
     "completeness": analyses.c.completeness_score,
     "attribution": analyses.c.attribution_score,
     "combined": analyses.c.combined_score,
+    "support": analyses.c.support_rate,
+    "contradiction": -analyses.c.contradiction_rate,
 }
 
 
@@ -94,6 +98,8 @@ def scores(filters: Iterable[Condition], order: Order, by: str, limit: int | Non
             it.attribution_score.label("attribution"),
             it.attribution_tier,
             it.combined_score.label("combined"),
+            it.support_rate.label("support"),
+            it.contradiction_rate.label("contradiction"),
             it.flags,
             it.created_at,
         )

@@ -136,6 +136,13 @@ class ScoreRow(NamedTuple):
     combined: float | None
     flags: tuple[str, ...]
     created_at: datetime
+    support: float | None = None
+    contradiction: float | None = None
+
+    @property
+    def rates(self) -> tuple[float | None, float | None]:
+        """The rates of support and contradiction."""
+        return self.support, self.contradiction
 
     @property
     def points(self) -> tuple[Point | None, Point | None, Point | None]:

@@ -124,6 +124,8 @@ def analysis_row(run_id: str, query_set_id: str, result: AnalysisResult, at: dat
         "attribution_score": attribution and attribution.score,
         "attribution_tier": attribution and attribution.tier,
         "combined_score": scores.combined,
+        "support_rate": scores.support_rate,
+        "contradiction_rate": scores.contradiction_rate,
         "flags": "".join(f"\n{storable(flag)}" for flag in result.flags) + "\n",
         "created_at": moment(at),
         "result": as_json(result),
@@ -200,11 +202,11 @@ def read_analysis(row: Row[*tuple[Any, ...]]) -> StoredAnalysis:
 
 def read_scores(row: Row[*tuple[Any, ...]]) -> ScoreRow:
     """Read a row of the columns of `ScoreRow`, in their order."""
-    identity, run_id, query_id, query, *names, flags, created_at = row
+    identity, run_id, query_id, query, *names, support, contradiction, flags, created_at = row
     domain, provider, model, *scores = names
     texts = map(restored, (identity, run_id, query_id, query, domain, provider, model))
     kept = tuple(restored(flag) for flag in flags.split("\n") if flag)
-    values: list[Any] = [*texts, *scores, kept, datetime.fromisoformat(created_at)]
+    values: list[Any] = [*texts, *scores, kept, datetime.fromisoformat(created_at), support, contradiction]
     return ScoreRow(*values)
 
 

@@ -83,6 +83,8 @@ analyses = Table(
     Column("attribution_score", Double[float]()),
     Column("attribution_tier", _Text),
     Column("combined_score", Double[float]()),
+    Column("support_rate", Double[float]()),
+    Column("contradiction_rate", Double[float]()),
     Column("flags", _Text, nullable=False),
     Column("created_at", _Text, nullable=False),
     Column("result", Text, nullable=False),
@@ -120,4 +122,12 @@ def _add_owner(connection: Connection) -> None:
         connection.exec_driver_sql(f"ALTER TABLE {runs.name} ADD COLUMN owner TEXT")
 
 
-MIGRATION = Migration("ralph-grounding", "grounding_schema_version", (_create, _add_owner), guest=True)
+def _add_rates(connection: Connection) -> None:
+    """Add the rates to tables of a version without them."""
+    known = {column["name"] for column in inspect(connection).get_columns(analyses.name)}
+    for name in ("support_rate", "contradiction_rate"):
+        if name not in known:
+            connection.exec_driver_sql(f"ALTER TABLE {analyses.name} ADD COLUMN {name} DOUBLE PRECISION")
+
+
+MIGRATION = Migration("ralph-grounding", "grounding_schema_version", (_create, _add_owner, _add_rates), guest=True)
