@@ -1,7 +1,8 @@
 """`ralph doctor`: checks of everything that a run needs, with a remedy for each failure."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -38,7 +39,9 @@ async def doctor(*, directory: Folder = Path(), as_json: AsJson = False, store: 
     """
     from ralph.settings import workspace_folder
 
-    found = await _all_findings(workspace_folder(directory), store)
+    folder, path = workspace_folder(directory), os.environ.get("PATH", "")
+    with _without_programs_of(folder):
+        found = await _all_findings(folder, store, path)
     failed = {finding.name for finding in found if not finding.ok}
     code = 6 if failed & _EXECUTOR_CHECKS else UsageError.exit_code if failed & _REQUIRED_CHECKS else 0
     if as_json:
@@ -48,7 +51,7 @@ async def doctor(*, directory: Folder = Path(), as_json: AsJson = False, store: 
     return code
 
 
-async def _all_findings(folder: Path, store: str | None) -> "list[Finding]":
+async def _all_findings(folder: Path, store: str | None, path: str) -> "list[Finding]":
     from ralph.executors.copilot.doctor import findings
     from ralph.plugins import Plugins
     from ralph.plugins.loading import load_plugins
@@ -74,7 +77,7 @@ async def _all_findings(folder: Path, store: str | None) -> "list[Finding]":
         *seen,
         *await _executors(settings, plugins),
         *_plugins(plugins),
-        *await _sandbox(settings, folder),
+        *await _sandbox(settings, folder, path),
         *([_finding("environment", ok=True, detail=withheld)] if withheld else []),
         *await _store(settings, plugins),
         *_workspace(folder, settings),
@@ -82,6 +85,20 @@ async def _all_findings(folder: Path, store: str | None) -> "list[Finding]":
     ]
     known = {finding.detail for finding in every}
     return [*every, *(each for each in _settings(folder, settings, plugins) if each.detail not in known)]
+
+
+@contextmanager
+def _without_programs_of(folder: Path) -> Generator[None]:
+    """Leave the folders of the workspace out of PATH in the block, so that nothing of the workspace is run."""
+    before = os.environ.get("PATH", "")
+    outside = [
+        place for place in before.split(os.pathsep) if not Path(place).resolve().is_relative_to(folder.resolve())
+    ]
+    os.environ["PATH"] = os.pathsep.join(outside)
+    try:
+        yield
+    finally:
+        os.environ["PATH"] = before
 
 
 def _settings(folder: Path, settings: "Settings", plugins: "Plugins") -> "list[Finding]":
@@ -162,13 +179,13 @@ def _plugins(plugins: "Plugins") -> "list[Finding]":
     return [*found, *(_finding("plugins", ok=False, detail=text, remedy=remedy) for text in plugins.problems)]
 
 
-async def _sandbox(settings: "Settings", folder: Path) -> "list[Finding]":
+async def _sandbox(settings: "Settings", folder: Path, path: str) -> "list[Finding]":
     from ralph.loop.assembly import confinement_for
 
     confinement = confinement_for(settings, folder)
     try:
         await confinement.require()
-        missing = await _unseen_programs(settings, confinement, folder)
+        missing = await _unseen_programs(settings, confinement, folder, path)
     except RalphError as error:
         return [_failed("sandbox", error)]
     if missing or not settings.sandbox.used:
@@ -176,25 +193,28 @@ async def _sandbox(settings: "Settings", folder: Path) -> "list[Finding]":
     return [_finding("sandbox", ok=True, detail=settings.sandbox.summary)]
 
 
-async def _unseen_programs(settings: "Settings", confinement: "Confinement", folder: Path) -> "list[Finding]":
-    """Try to start the programs of the verify commands; with the sandbox in it, by `--version`."""
-    from ralph.system.process import require_program, run
+async def _unseen_programs(
+    settings: "Settings", confinement: "Confinement", folder: Path, path: str
+) -> "list[Finding]":
+    """Look for the programs of the verify commands; with the sandbox in it, and those outside by `--version`."""
+    from ralph.system.process import find_program, require_program, run
     from ralph.verifiers.command import UNSEEN_REMEDY, not_started, parse_command
 
     found: list[Finding] = []
     for program in dict.fromkeys(parse_command(text)[0] for text in settings.verify if text != "none"):
+        only_seen = "/" in program or not find_program(program)
+        place = program if "/" in program else find_program(program, {"PATH": path}) or program
         try:
-            require_program(program, folder)
+            require_program(place, folder)
         except RalphError as error:
             found.append(_failed("verify program", error))
             continue
         if not settings.sandbox.used:
             continue
-        argv = ["test", "-x", program] if "/" in program else [program, "--version"]
-        tried = await run(
-            confinement.command(argv, cwd=folder), cwd=folder, env=confinement.environment(), timeout=_TIMEOUT
-        )
-        if not_started(tried) or (argv[0] == "test" and tried.code):
+        script = '[ -x "$0" ]' if only_seen else 'cd / && exec "$0" --version'
+        argv = confinement.command(["/bin/sh", "-c", script, place if only_seen else program], cwd=folder)
+        tried = await run(argv, cwd=folder, env=confinement.environment(), timeout=_TIMEOUT)
+        if not_started(tried) or (only_seen and tried.code):
             said = " ".join(tried.stderr.split())[-200:] or "it is not there"
             detail = f"the verify command's program {program!r} cannot start in it: {said}"
             found.append(_finding("sandbox", ok=False, detail=detail, remedy=UNSEEN_REMEDY))

@@ -33,7 +33,10 @@ CALLS: tuple[tuple[tuple[str, ...], set[int], set[str]], ...] = (
 
 UNPROTECTED = """
 import sys
+from contextlib import nullcontext
+from ralph.cli import doctor
 from ralph.system import files
+doctor._without_programs_of = nullcontext
 files._absolute = lambda path: path or ""
 from ralph.cli import main
 sys.argv[0] = "ralph"
@@ -109,3 +112,43 @@ def test_without_the_protection_they_are_started(workspace: Path, tmp_path: Path
     expecting = [(words, expected) for words, _, expected in CALLS if expected]
     missed = {words: missing for words, some in expecting if (missing := some - started(words, workspace, env, some))}
     assert missed == {}
+
+
+@pytest.mark.parametrize("boxed", [False, True], ids=["without a sandbox", "in the sandbox"])
+def test_doctor_starts_nothing_of_the_workspace_even_if_path_leads_there(
+    workspace: Path, tmp_path: Path, boxed: bool
+) -> None:
+    """An activated environment of the workspace is in PATH with its absolute place."""
+    (workspace / "conftest.py").write_text(f"open({str(tmp_path / 'sign')!r}, 'a').write('conftest')\n")
+    env = environment(tmp_path, (str(workspace / "bin"), "{system}"))
+    env |= {"RALPH_VERIFY": '["check --all", "./check", "git status"]', "RALPH_EXECUTOR__NAME": "claude"}
+    env |= {"RALPH_SANDBOX__KIND": "bwrap"} if boxed and shutil.which("bwrap") else {}
+    ran = subprocess.run(
+        [sys.executable, "-m", "ralph", "doctor"],
+        cwd=workspace,
+        env=env,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=100,
+        check=False,
+    )
+    assert not (tmp_path / "sign").exists(), (tmp_path / "sign").read_text()
+    assert "verify program" not in ran.stdout, ran.stdout + ran.stderr
+    assert "cannot start in it" not in ran.stdout, ran.stdout
+
+
+@pytest.mark.parametrize("name", ["json", "logging", "asyncio", "pydantic", "sqlite3", "subprocess"])
+def test_no_module_of_the_workspace_is_taken_for_one_of_pythons(workspace: Path, tmp_path: Path, name: str) -> None:
+    (workspace / f"{name}.py").write_text(f"open({str(tmp_path / 'sign')!r}, 'a').write('module')\n")
+    for words in (("-m", "ralph", "runs"), ("-m", "ralph", "doctor")):
+        subprocess.run(
+            [sys.executable, *words],
+            cwd=workspace,
+            env=environment(tmp_path, ("{system}",)),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=100,
+            check=False,
+        )
+    assert not (tmp_path / "sign").exists()

@@ -234,7 +234,7 @@ def _found(path: Path, source: Source, env: Mapping[str, str]) -> Found:
 
 async def _download_runtime(folder: Path, env: Mapping[str, str], report: Progress) -> None:
     """Have the SDK download its runtime; it checks the download against the checksums of the release."""
-    command = [sys.executable, "-m", "copilot", "download-runtime", "--version", PINNED]
+    command = [sys.executable, "-P", "-m", "copilot", "download-runtime", "--version", PINNED]
     if complaint := await download(command, folder, {**env, "COPILOT_CLI_EXTRACT_DIR": str(folder)}, None, report):
         problem = "There is no npm on PATH, and the Copilot SDK could not download its runtime"
         raise ProvisionError(f"{problem}: {complaint}.", REMEDY)
