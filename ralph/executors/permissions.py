@@ -50,25 +50,11 @@ from ralph.types import evolve
 from ralph.types.choices import PermissionMode
 
 DENIED_COMMANDS = (
-    "shell(git push)",
-    "shell(git send-pack)",
-    "shell(git subtree push)",
-    "shell(git lfs push)",
-    "shell(git svn dcommit)",
-    "shell(git credential*)",
-    "shell(git config --global)",
-    "shell(git config --system)",
-    "shell(gh auth)",
-    "shell(secret-tool)",
-    "shell(security *-password)",
-    "shell(security dump-keychain)",
-    "shell(at)",
-    "shell(batch)",
-    "shell(crontab)",
-    "shell(launchctl)",
-    "shell(loginctl enable-linger)",
-    "shell(systemctl --user)",
-    "shell(systemd-run)",
+    *("shell(git push)", "shell(git send-pack)", "shell(git subtree push)", "shell(git lfs push)"),
+    *("shell(git svn dcommit)", "shell(git credential*)", "shell(git config --global)", "shell(git config --system)"),
+    *("shell(gh auth)", "shell(secret-tool)", "shell(security *-password)", "shell(security dump-keychain)"),
+    *("shell(at)", "shell(batch)", "shell(crontab)", "shell(launchctl)", "shell(loginctl enable-linger)"),
+    *("shell(systemctl --user)", "shell(systemd-run)"),
 )
 """The shell commands that are denied in the modes "workspace" and "read-only"."""
 
@@ -105,6 +91,7 @@ _READERS = frozenset(
     | {"realpath", "rg", "sha256sum", "sort", "stat", "tail", "test", "tr", "tree", "true", "type", "uname", "uniq"}
     | {"wc", "which", "whoami"}
 )
+_BRACES = re.compile(r"\{[^{}]*\}")
 _NOT_READING = re.compile(r"-(exec|execdir|ok|okdir|delete|fprint.*|fls|o.*|O.*|-output.*|-pre.*|-open-files.*)")
 
 
@@ -293,9 +280,16 @@ def _credential_objection(access: Access, where: _Where) -> str:
     if inside:  # an agent's own folder for worktrees may lie beside its credentials
         stores = [store for store in stores if not workspace.is_relative_to(store)]
     named = _CREDENTIAL_NAMES & set(lowered.parts) and not inside
-    if named or any(lowered.is_relative_to(store) for store in stores):
+    if named or any(lowered.is_relative_to(store) or _may_match(lowered, store) for store in stores):
         return f"{_bounded(access.said)!r} holds credentials, which are out of bounds."
     return ""
+
+
+def _may_match(path: Path, store: Path) -> bool:
+    """Return True if a shell may find something in a store by a path with wildcards or braces, such as `~/.s*/id`."""
+    parts = zip(store.parts, path.parts[: len(store.parts)], strict=False)
+    found = (fnmatchcase(name, _BRACES.sub("*", part)) and (name[0] != "." or part[0] in ".[{") for name, part in parts)
+    return len(path.parts) >= len(store.parts) and all(found)
 
 
 def _write_objection(access: Access, where: _Where) -> str:

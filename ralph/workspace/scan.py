@@ -356,25 +356,9 @@ def reporting_progress(tell: ScanProgress, read: Callable[[], tuple[int, int]]) 
 
 
 NOISE = (
-    ".ralph",
-    ".git/",
-    "__pycache__/",
-    "*.pyc",
-    ".pytest_cache/",
-    ".mypy_cache/",
-    ".ruff_cache/",
-    ".hypothesis/",
-    ".coverage",
-    ".tox/",
-    ".nox/",
-    ".venv/",
-    "venv/",
-    "node_modules/",
-    ".gradle/",
-    ".DS_Store",
-    "Thumbs.db",
-    "*.swp",
-    "*~",
+    *(".ralph", ".git/", "__pycache__/", "*.pyc", ".pytest_cache/", ".mypy_cache/", ".ruff_cache/", ".hypothesis/"),
+    *(".coverage", ".tox/", ".nox/", ".venv/", "venv/", "node_modules/", ".gradle/"),
+    *(".DS_Store", "Thumbs.db", "*.swp", "*~"),
 )
 """The patterns that are always ignored. Git's own folder is included for broken repositories."""
 

@@ -106,6 +106,8 @@ cat @home/.ssh/id_rsa
 cat ~/.ssh/id_rsa
 head -c 999 $HOME/.netrc
 cat ~/.s*/id*
+cat ~/.ss?/id_rsa
+cat ~/.[s]sh/id_rsa
 cd; cat .netrc
 python3 -c 'import os; print(open(os.path.expanduser("~/.ssh/id_rsa")).read())'
 cp ~/.ssh/id_rsa k; cat k
