@@ -53,6 +53,7 @@ async def serve(
     try:
         import uvicorn
 
+        from ralph.cli.fleet_views import fleet_pages
         from ralph.plugins.registry import open_store
         from ralph.watch.web.app import build_app
         from ralph.watch.web.connections import Connection
@@ -69,8 +70,9 @@ async def serve(
     access = Access(names=names, loopback=is_loopback(address), port=actual, read_only=read_only)
     here = Path.cwd()
     plugins = plugins_of(here, usable=True)
-    pages = [offer.thing for offer in plugins.named("ralph_pages").values()]
-    async with open_store(configured_store(store, here), plugins) as opened:
+    url = configured_store(store, here)
+    pages = [*fleet_pages(url), *(offer.thing for offer in plugins.named("ralph_pages").values())]
+    async with open_store(url, plugins) as opened:
         app = build_app(Library(opened, commands()), access, pages)
         config = uvicorn.Config(
             app,

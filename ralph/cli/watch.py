@@ -40,6 +40,7 @@ def watch(
             "`ralph watch` needs the package textual, which is not installed.",
             "Install the extra `tui`: `uv tool install '.[tui]'` in a clone, or `pip install 'textual>=8,<9'`.",
         ) from error
+    from ralph.cli.fleet_views import fleet_screen
     from ralph.watch.tui.source import Source
 
     source = Source(
@@ -52,6 +53,7 @@ def watch(
         missing=partial(_is_missing, store),
         option=store_option(store),
         place=_place(store),
+        fleet=fleet_screen(configured_store(store, Path.cwd())),
     )
     app = WatchApp(source, run=run, theme=theme or THEME)
     if app.get_theme(theme or THEME) is None:

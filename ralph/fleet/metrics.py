@@ -21,7 +21,7 @@ class FleetMetrics:
             "ralph.fleet.tasks": (self._tasks, "{task}", "Tasks by state."),
             "ralph.fleet.workers": (self._workers, "{worker}", "Workers by state."),
             "ralph.fleet.slots": (self._slots, "{slot}", "Slots of workers that are alive, by use."),
-            "ralph.fleet.throughput": (self._hour, "{task}", "Tasks that ended within the last hour."),
+            "ralph.fleet.throughput": (self._throughput, "{iteration}", "Iterations in the last minute."),
             "ralph.fleet.cost": (self._cost, "{USD}", "Cost of this month's runs."),
         }
         for name, (read, unit, about) in gauges.items():
@@ -32,21 +32,21 @@ class FleetMetrics:
         self._fleet = fleet
 
     def _tasks(self, options: object) -> Iterable[Any]:
-        return _by("ralph.task.state", self._fleet.counts)
+        return _by("ralph.task.state", self._fleet.status.tasks)
 
     def _workers(self, options: object) -> Iterable[Any]:
-        states = [worker.state for worker in self._fleet.workers]
-        return _by("ralph.worker.state", {state: states.count(state) for state in ("alive", "draining", "lost")})
+        states = [worker.state for worker in self._fleet.status.workers]
+        return _by("ralph.worker.state", {state: states.count(state) for state in ("working", "draining", "lost")})
 
     def _slots(self, options: object) -> Iterable[Any]:
         fleet = self._fleet
         return _by("ralph.slot.state", {"busy": fleet.busy, "free": fleet.slots - fleet.busy})
 
-    def _hour(self, options: object) -> Iterable[Any]:
-        return _by("", {"": self._fleet.hour})
+    def _throughput(self, options: object) -> Iterable[Any]:
+        return _by("", {"": self._fleet.status.throughput})
 
     def _cost(self, options: object) -> Iterable[Any]:
-        return _by("", {"": self._fleet.cost})
+        return _by("", {"": self._fleet.status.cost})
 
 
 def _by(attribute: str, values: dict[str, Any]) -> Iterable[Any]:

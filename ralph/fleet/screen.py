@@ -1,7 +1,8 @@
 """The fleet in the terminal app: its figures, workers and tasks, live."""
 
 from asyncio import sleep
-from typing import TYPE_CHECKING, ClassVar
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from textual import on, work
 from textual.app import ComposeResult
@@ -10,7 +11,8 @@ from textual.content import Content
 from textual.screen import Screen
 from textual.widgets import Footer, Static
 
-from ralph.fleet.view import FleetView, Read, TaskView, WorkerView
+from ralph.fleet.records import Entry, WorkerEntry
+from ralph.fleet.view import FleetView
 from ralph.system.text import one_line
 from ralph.watch.tui.rows import Cell, Column, Rows, time_text
 from ralph.watch.tui.runs import sign_of
@@ -19,44 +21,63 @@ if TYPE_CHECKING:
     from ralph.watch.tui.app import WatchApp
 
 _EVERY = 1.0
-_TONES = {"alive": "good", "draining": "warn", "lost": "bad"}
+_TONES = {"working": "good", "draining": "warn", "lost": "bad", "stopped": "dim"}
+_SIGNS = {"done": "completed", "failed": "crashed", "stopped": "cancelled", "waiting": "paused"}
+_QUEUED: Cell = ("·", "dim")
+
+Read = Callable[[], Awaitable[FleetView]]
+"""Returns the fleet as it is now."""
+
+
+class _Worker(NamedTuple):
+    entry: WorkerEntry
+    seen: float
 
 
 def _plain(text: str) -> Cell:
     return one_line(text, 400), "plain"
 
 
-_WORKERS: list[Column[WorkerView]] = [
-    Column[WorkerView]("worker", 0, lambda each: _plain(each.name)),
-    Column[WorkerView]("state", 9, lambda each: (one_line(each.state, 9), _TONES.get(each.state, "plain"))),
-    Column[WorkerView]("busy", 9, lambda each: (f"{each.busy}/{each.slots}", "plain"), right=True),
-    Column[WorkerView]("seen", 7, lambda each: (time_text(each.seen), "dim"), right=True),
-    Column[WorkerView]("version", 12, lambda each: (one_line(each.version, 40), "dim"), from_width=70),
-    Column[WorkerView]("labels", 20, lambda each: _plain(", ".join(each.labels)), from_width=90),
+def _sign(task: Entry) -> Cell:
+    return _QUEUED if task.state == "queued" else sign_of(_SIGNS.get(task.state, task.state))
+
+
+def _state(task: Entry) -> Cell:
+    state = "blocked" if task.state == "queued" and task.blocked > 0 else task.state.replace("_", " ")
+    return state, _sign(task)[1]
+
+
+_WORKERS: list[Column[_Worker]] = [
+    Column[_Worker]("worker", 0, lambda each: _plain(each.entry.name)),
+    Column[_Worker]("state", 9, lambda each: (one_line(each.entry.state, 9), _TONES.get(each.entry.state, "plain"))),
+    Column[_Worker]("slots", 9, lambda each: (f"{each.entry.running}/{each.entry.slots}", "plain"), right=True),
+    Column[_Worker]("load", 6, lambda each: (f"{each.entry.load:.2f}", "plain"), right=True),
+    Column[_Worker]("it./min", 8, lambda each: (f"{each.entry.rate:,}", "plain"), right=True),
+    Column[_Worker]("seen", 7, lambda each: (time_text(each.seen), "dim"), right=True),
+    Column[_Worker]("version", 12, lambda each: (one_line(each.entry.version, 40), "dim"), from_width=80),
+    Column[_Worker]("labels", 20, lambda each: _plain(", ".join(each.entry.labels)), from_width=100),
 ]
-_TASKS: list[Column[TaskView]] = [
-    Column[TaskView]("", 1, lambda each: sign_of(each.state)),
-    Column[TaskView]("state", 11, lambda each: (one_line(each.state.replace("_", " "), 11), sign_of(each.state)[1])),
-    Column[TaskView]("task", 0, lambda each: _plain(each.task)),
-    Column[TaskView]("it.", 5, lambda each: (str(each.iterations), "plain"), right=True),
-    Column[TaskView]("try", 4, lambda each: (str(each.attempt), "dim"), right=True),
-    Column[TaskView]("worker", 20, lambda each: _plain(each.worker), from_width=80),
-    Column[TaskView]("place", 30, lambda each: (one_line(each.place, 200), "dim"), from_width=120),
-    Column[TaskView]("why", 30, lambda each: (one_line(each.why, 200), "dim"), from_width=150),
+_TASKS: list[Column[Entry]] = [
+    Column[Entry]("", 1, _sign),
+    Column[Entry]("state", 9, _state),
+    Column[Entry]("task", 0, lambda each: _plain(FleetView.text(each))),
+    Column[Entry]("it.", 5, lambda each: (str(each.iterations), "plain"), right=True),
+    Column[Entry]("worker", 16, lambda each: _plain(each.worker), from_width=70),
+    Column[Entry]("place", 30, lambda each: (one_line(each.place, 200), "dim"), from_width=110),
+    Column[Entry]("why", 30, lambda each: (one_line(each.reason, 200), "dim"), from_width=140),
 ]
 
 
 def figures(fleet: FleetView) -> str:
     """Return the fleet's figures in one line."""
-    counts = [f"{count:,} {state.replace('_', ' ')}" for state, count in fleet.counts.items() if count]
-    budget = f" of ${fleet.budget:,.2f}" if fleet.budget is not None else ""
+    status, budget = fleet.status, fleet.status.limits.cost_per_month
     parts = [
-        "paused" if fleet.paused else "",
-        f"{fleet.alive}/{len(fleet.workers)} workers",
+        f"no task starts: {status.halted}" if status.halted else "",
+        f"{len(fleet.alive)}/{len(status.workers)} workers",
         f"{fleet.busy}/{fleet.slots} slots",
-        *counts,
-        f"{fleet.hour:,} ended in the last hour",
-        f"${fleet.cost:,.2f}{budget} this month",
+        *(f"{count:,} {state.replace('_', ' ')}" for state, count in status.tasks.items() if count),
+        f"{status.throughput:,} iterations/min",
+        f"${status.cost:,.2f}{f' of ${budget:,.2f}' if budget is not None else ''} this month",
     ]
     return " · ".join(filter(None, parts))
 
@@ -78,9 +99,9 @@ class FleetScreen(Screen[None]):
         super().__init__()
         self.viewer, self._read = viewer, read
         none = "No worker has started yet. `ralph fleet worker` starts one."
-        self._workers = Rows(_WORKERS, lambda each: each.name, empty=none, id="workers")
+        self._workers = Rows(_WORKERS, lambda each: each.entry.name, empty=none, id="workers")
         none = "No task waits or runs. `ralph fleet submit` adds some."
-        self._tasks = Rows(_TASKS, lambda each: each.id or each.name, empty=none, id="tasks")
+        self._tasks = Rows(_TASKS, lambda each: each.id, empty=none, id="tasks")
 
     def compose(self) -> ComposeResult:
         yield Static(Content("Reading the fleet …"), id="figures")
@@ -103,12 +124,12 @@ class FleetScreen(Screen[None]):
 
     def _show(self, fleet: FleetView) -> None:
         self.query_one("#figures", Static).update(Content(one_line(figures(fleet), 400)))
-        self._workers.show(list(fleet.workers))
+        self._workers.show([_Worker(each, fleet.seen(each)) for each in fleet.status.workers])
         self._tasks.show(list(fleet.tasks))
 
     @on(Rows.Chosen)
     def action_open(self) -> None:
         """Open the run under the cursor, if it has begun."""
         chosen = self._tasks.current
-        if chosen is not None and chosen.id and chosen.iterations:
-            self.viewer.open_run(chosen.id)
+        if chosen is not None and chosen.run_id and chosen.iterations:
+            self.viewer.open_run(chosen.run_id)

@@ -1,91 +1,103 @@
-"""The fleet as viewers show it: workers, queue, throughput and cost, and its page of the dashboard."""
+"""The fleet as viewers show it: read without changing the store, and its page of the dashboard."""
 
-from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING
+import json
+from contextlib import suppress
+from typing import TYPE_CHECKING, NamedTuple
 
-from pydantic import BaseModel
+import anyio.to_thread
+
+from ralph.fleet.fleet import Fleet
+from ralph.fleet.records import OPEN, Entry, FleetLimits, FleetStatus, WorkerEntry
+from ralph.store import database_named, default_path
 
 if TYPE_CHECKING:
     from ralph.watch.web import Page, PageRequest
 
-MOST_ROWS = 100
-"""Of the tasks that viewers show: those that run, then the next ones."""
+MOST_TASKS = 100
+"""That viewers show: those that run, then the next ones."""
+
+_PATIENCE = 2.0
+_NOTHING = FleetStatus(
+    at=0.0, tasks={}, ready=0, workers=(), throughput=0, cost=0.0, iterations=0, limits=FleetLimits()
+)
 
 
-class WorkerView(BaseModel, frozen=True):
-    """A worker.
+class FleetView(NamedTuple):
+    """The fleet at one moment, with the tasks that have not ended."""
 
-    Attributes:
-        state: "alive", "draining" or "lost", which is one whose lease has expired.
-        busy: of its slots.
-        seen: seconds since its last sign of life.
-    """
-
-    name: str
-    state: str = "alive"
-    slots: int = 0
-    busy: int = 0
-    version: str = ""
-    labels: tuple[str, ...] = ()
-    seen: float = 0.0
-
-
-class TaskView(BaseModel, frozen=True):
-    """A task of the fleet.
-
-    Attributes:
-        id: of its run; empty before it has one.
-        why: why it waits or has ended.
-    """
-
-    id: str
-    name: str = ""
-    task: str = ""
-    place: str = ""
-    state: str = "queued"
-    worker: str = ""
-    attempt: int = 0
-    iterations: int = 0
-    why: str = ""
-
-
-class FleetView(BaseModel, frozen=True):
-    """The fleet at one moment.
-
-    Attributes:
-        counts: tasks by their state.
-        hour: tasks that ended within the last hour.
-        cost: of this month, in US dollars.
-        budget: for a month; None without one.
-        paused: no new run starts.
-    """
-
-    workers: tuple[WorkerView, ...] = ()
-    counts: dict[str, int] = {}
-    hour: int = 0
-    cost: float = 0.0
-    budget: float | None = None
-    paused: bool = False
-    tasks: tuple[TaskView, ...] = ()
+    status: FleetStatus = _NOTHING
+    tasks: tuple[Entry, ...] = ()
 
     @property
-    def alive(self) -> int:
-        return sum(worker.state != "lost" for worker in self.workers)
+    def alive(self) -> list[WorkerEntry]:
+        """The workers that are alive."""
+        return [worker for worker in self.status.workers if worker.state in {"working", "draining"}]
 
     @property
     def slots(self) -> int:
-        return sum(worker.slots for worker in self.workers if worker.state != "lost")
+        return sum(worker.slots for worker in self.alive)
 
     @property
     def busy(self) -> int:
-        return sum(worker.busy for worker in self.workers if worker.state != "lost")
+        return sum(worker.running for worker in self.alive)
+
+    @staticmethod
+    def text(task: Entry) -> str:
+        """Return a task's text, also of one that a newer worker or command has stored; empty if it has none."""
+        with suppress(ValueError, AttributeError):
+            return str(json.loads(task.body).get("task", ""))
+        return ""
+
+    def seen(self, worker: WorkerEntry) -> float:
+        """Return the seconds since a worker's last sign of life."""
+        return max(0.0, self.status.at - worker.seen_at)
 
 
-Read = Callable[[], Awaitable[FleetView]]
-"""Returns the fleet as it is now."""
+class FleetReader:
+    """Reads the fleet in a store; one that has none stays without.
+
+    Args:
+        url: of the store; None for the user's own.
+    """
+
+    def __init__(self, url: str | None) -> None:
+        self._url = str(default_path()) if url is None else url
+        self._fleet: Fleet | None = None
+
+    async def __call__(self) -> FleetView:
+        """Return the fleet as it is now. Raises `StoreError`."""
+        if self._fleet is None:
+            if not await anyio.to_thread.run_sync(has_fleet, self._url):
+                return FleetView()
+            self._fleet = await Fleet(self._url, patience=_PATIENCE).__aenter__()
+        return FleetView(await self._fleet.status(), tuple(await self._fleet.entries(OPEN, MOST_TASKS)))
+
+    async def aclose(self) -> None:
+        """Leave the store."""
+        fleet, self._fleet = self._fleet, None
+        if fleet is not None:
+            await fleet.__aexit__()
 
 
-def fleet_page(read: Read) -> "Page":
+def has_fleet(url: str) -> bool:
+    """Return whether a store has the tables of a fleet; False if it cannot be reached. Blocks."""
+    from sqlalchemy import inspect
+
+    database = database_named(url)
+    path = getattr(database, "path", None)
+    if path is not None and not path.exists():
+        return False
+    with suppress(*database.errors):
+        connection = database.connect()
+        try:
+            with connection.begin():
+                return inspect(connection).has_table("fleet_tasks")
+        finally:
+            connection.close()
+    return False
+
+
+def fleet_page(read: FleetReader) -> "Page":
     """Return the fleet's page of the dashboard, which the browser keeps up to date."""
     from markupsafe import Markup
 

@@ -13,8 +13,9 @@ from textual.css.query import NoMatches
 from ralph.cli.watch import _ask as ask
 from ralph.cli.watch import watch
 from ralph.errors import StoreError, UsageError
+from ralph.fleet.records import Entry, FleetLimits, FleetStatus, WorkerEntry
 from ralph.fleet.screen import FleetScreen
-from ralph.fleet.view import FleetView, TaskView, WorkerView
+from ralph.fleet.view import FleetView
 from ralph.records.events import ToolFinished
 from ralph.store import MemoryStore
 from ralph.types.output import ToolCall
@@ -223,11 +224,17 @@ async def test_a_store_that_does_not_exist_yet_is_waited_for(tui: Tui, monkeypat
 
 
 async def test_the_fleet_is_shown_live_and_opens_a_run(tui: Tui) -> None:
-    def task(iterations: int) -> TaskView:
-        run = "20261121-aaaa"
-        return TaskView(id=run, task="Fix the\x1b[31m median", state="running", worker="one", iterations=iterations)
+    def task(iterations: int) -> Entry:
+        run, body = "20261121-aaaa", '{"task": "Fix the\\u001b[31m median"}'
+        return Entry(id="t1", run_id=run, state="running", worker="one", iterations=iterations, body=body)
 
-    fleet = FleetView(workers=(WorkerView(name="one", slots=4, busy=1),), counts={"running": 1}, tasks=(task(12),))
+    def view(iterations: int, halted: str = "") -> FleetView:
+        workers = (WorkerEntry(name="one", slots=4, running=1),)
+        facts: dict[str, Any] = {"at": 0.0, "ready": 0, "throughput": 3, "cost": 0.0, "iterations": 9}
+        status = FleetStatus(**facts, tasks={"running": 1}, workers=workers, limits=FleetLimits(), halted=halted)
+        return FleetView(status, (task(iterations),))
+
+    fleet = view(12)
 
     async def read() -> FleetView:
         return fleet
@@ -241,13 +248,13 @@ async def test_the_fleet_is_shown_live_and_opens_a_run(tui: Tui) -> None:
         await app.shows("1/1 workers")
         await app.shows("Fix the")
         assert "\x1b" not in app.text
-        fleet = fleet.model_copy(update={"paused": True, "tasks": (task(99),)})
-        await app.shows("paused")
+        fleet = view(99, "the month is spent")
+        await app.shows("no task starts")
         await app.shows("99")
         await app.press("enter")
         await app.shows("breaker")
         await app.press("escape")
-        await app.shows("paused")
+        await app.shows("no task starts")
         await app.press("escape")
         await app.shows("Upgrade the database")
 
