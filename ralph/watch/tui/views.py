@@ -102,7 +102,7 @@ def _activity(reading: Reading, state: str, width: int, option: str) -> Content:
     rest = "" if state == "completed" else f" · {resume}"
     why = one_line(run.detail or state.replace("_", " "), max(10, width - len(rest) - 8))
     backed = f" · {one_line(run.verified_by)}" if state == "completed" and run.verified_by else ""
-    rest = backed if len(why) + len(backed) + 8 <= width else rest
+    rest = backed if backed and len(why) + len(backed) + 8 <= width else rest
     return Content.assemble(("ended  ", MUTED), why, (rest, MUTED))
 
 

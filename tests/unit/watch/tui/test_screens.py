@@ -120,6 +120,13 @@ async def test_a_refused_request_says_why(tui: Tui) -> None:
         await app.shows("Run [b]x[/b] is not running")
 
 
+async def test_the_end_of_a_run_names_what_continues_it_or_what_supports_it(tui: Tui) -> None:
+    async with tui(run="20261120-dddd") as app:
+        assert "ended  3 iterations changed nothing · `ralph resume 20261120-dddd`" in app.text
+    async with tui(run="20261121-cccc") as app:
+        assert "ended  EXIT_SIGNAL: true · pytest -q went from failing to passing" in app.text
+
+
 async def test_denied_tool_calls_stand_in_the_header(tui: Tui, make: Make) -> None:
     store = MemoryStore()
     await make(store, "run-1", 2, running=True)
