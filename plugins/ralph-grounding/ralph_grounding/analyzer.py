@@ -25,6 +25,7 @@ from ralph_grounding.result import (
 )
 from ralph_grounding.scoring.accuracy import AccuracyScorer
 from ralph_grounding.scoring.attribution import AttributionScorer
+from ralph_grounding.scoring.citations import cited, separated, with_citations
 from ralph_grounding.scoring.completeness import CompletenessScorer
 from ralph_grounding.scoring.rates import with_rates
 from ralph_grounding.scoring.tiers import combined_score, tier_of
@@ -48,6 +49,7 @@ class _Case(NamedTuple):
     text: str
     query: Query
     ground: GroundTruth
+    cited: tuple[str, ...]
     sources: GroundTruth
     """The texts to look statements up in: the pages, else the expected answer; empty if there is neither."""
 
@@ -122,7 +124,8 @@ class GroundingAnalyzer:
         if previous_id:
             taken = _with_first_oddities(taken, response.metadata)
         sources = ground_truth if ground_truth.pages else _of_expected(query)
-        case = _Case(taken.text, query, ground_truth, sources if evidence else GroundTruth())
+        addresses = cited(response.citations, response.metadata)
+        case = _Case(taken.text, query, ground_truth, addresses, sources if evidence else GroundTruth())
         judged = await (self._judged(case) if taken.text.strip() else self._empty(case))
         result = self._assembled(response, case, taken, judged, previous_id)
         telemetry.record_analysis(result, seconds=time.perf_counter() - began, run_id=run_id)
@@ -174,7 +177,8 @@ class GroundingAnalyzer:
         if not domain and not brands:
             return None
         urls = [str(page.metadata.get("canonical") or page.url) for page in case.ground.pages]
-        return self._attribution.score(case.text, domain, brands, urls)
+        found = self._attribution.score(with_citations(case.text, case.cited), domain, brands, urls)
+        return separated(found, len(case.text)) if case.cited else found
 
     async def _empty(self, case: _Case) -> tuple[Scores, Feedback]:
         """Score an empty answer 0 on all three metrics, even those without material to measure them by."""
@@ -216,7 +220,7 @@ class GroundingAnalyzer:
             with_rates(judged[0], judged[1], grounded=bool(case.sources.pages and case.ground.pages)),
             judged[1],
         )
-        metadata = _metadata(response, taken)
+        metadata = _metadata(response, taken, case.cited)
         notes = _noted(case, taken, scores, metadata)
         if any(part is not None and part.fallback for part in (scores.accuracy, scores.completeness, told.highlights)):
             notes.add(
@@ -265,12 +269,13 @@ def _of_expected(query: Query) -> GroundTruth:
     return GroundTruth(pages=(page_of_text(text, url=_EXPECTED),) if text.strip() else ())
 
 
-def _metadata(response: AIResponse, taken: NormalizedAnswer) -> dict[str, Any]:
+def _metadata(response: AIResponse, taken: NormalizedAnswer, addresses: tuple[str, ...]) -> dict[str, Any]:
     measured = {
         "tokens": response.tokens,
         "latency": response.latency,
         "truncated_from": taken.cut_from or None,
         "malformed": list(taken.oddities) or None,
+        "citations": list(addresses) or None,
     }
     return {**response.metadata, **{name: value for name, value in measured.items() if value is not None}}
 
@@ -304,7 +309,7 @@ def _noted(case: _Case, taken: NormalizedAnswer, scores: Scores, metadata: Mappi
     if (said := detect_language(case.text)) and (ours := _language(case)) and said != ours:
         notes.add(
             "other_language",
-            f"The answer is in {said!r}, but its expected text is in {ours!r}: scores are low.",
+            f"The answer is in {said!r}, but its expected text is in {ours!r}: it counts in no mean.",
         )
         notes.add("needs_review")
     return notes

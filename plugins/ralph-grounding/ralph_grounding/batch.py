@@ -30,7 +30,7 @@ from ralph_grounding.materials import AIResponse, Query
 from ralph_grounding.result import AnalysisResult
 from ralph_grounding.settings import BatchSettings
 from ralph_grounding.store.records import BatchError, GroundingRun, QuerySet, RunStatus
-from ralph_grounding.summary import DomainScoreSummary, ScoreTally, points_of
+from ralph_grounding.summary import APART, DomainScoreSummary, Point, ScoreTally, points_of
 from ralph_grounding.telemetry import count_error
 
 if TYPE_CHECKING:
@@ -269,7 +269,7 @@ class _Batch:
         of_run = [Condition("run", "=", self._run.id)]
         async for row in store.scores(of_run, order="oldest"):
             self.pairing.pass_over(row.query_id, row.ai_provider, row.model)
-            self._tally.add(*row.points, rates=row.rates)
+            self._count(row.flags, row.points, row.rates)
             self.succeeded += 1
         if self._results is not None and self.succeeded:
             async for kept in store.analyses(of_run, order="oldest"):
@@ -303,12 +303,20 @@ class _Batch:
             await self._waited_for()(self._store.keep_rows, self._run.id, made, failed)
         for each in done:
             scores = each.result.scores
-            self._tally.add(*points_of(scores), rates=(scores.support_rate, scores.contradiction_rate))
+            self._count(each.result.flags, points_of(scores), (scores.support_rate, scores.contradiction_rate))
             if self._results is not None:
                 self._results.append(each.result)
         self.succeeded += len(done)
         self.errors += failed
         return [*(each.result for each in done), *failed]
+
+    def _count(
+        self, flags: Sequence[str], points: Sequence[Point | None], rates: tuple[float | None, float | None]
+    ) -> None:
+        if APART in flags:
+            self._tally.add_apart()
+        else:
+            self._tally.add(*points, rates=rates)
 
     async def end(self, status: RunStatus) -> None:
         """Write the summary, and the run's end in the store."""

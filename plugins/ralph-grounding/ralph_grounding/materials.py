@@ -69,6 +69,8 @@ class AIResponse(BaseModel, frozen=True):
         responded_at: with a time zone; None if unknown.
         tokens: as the provider reports them; None if it does not.
         latency: in seconds; None if not measured.
+        citations: the sources that the provider lists beside the answer: addresses, or objects with a "url". Without
+            them those in the metadata are used.
     """
 
     query_id: str = Field(min_length=1)
@@ -78,4 +80,5 @@ class AIResponse(BaseModel, frozen=True):
     responded_at: datetime | None = None
     tokens: int | None = None
     latency: float | None = None
+    citations: tuple[Any, ...] = ()
     metadata: Mapping[str, Any] = {}

@@ -14,6 +14,7 @@ from ralph_grounding.result import Scores, Tier
 
 __all__ = [
     "ALERT_DROP",
+    "APART",
     "METRICS",
     "DomainScoreSummary",
     "Metric",
@@ -31,6 +32,9 @@ TIERS: tuple[Tier, ...] = get_args(Tier)
 
 ALERT_DROP = 10.0
 """The fall of a mean, in percent of its former value, above which there is an alert."""
+
+APART = "other_language"
+"""The flag of analyses that count in no mean."""
 
 _ROUNDING = 1e-9
 
@@ -96,6 +100,8 @@ class DomainScoreSummary(BaseModel, frozen=True):
         query_count: the number of analysed responses; failures count in `failed_count` and in no mean. Each metric's
             distribution sums to this, less its unmeasured ones.
         trend: absent for a domain's first run.
+        other_language: the number of analysed responses in another language than the expected text. Words cannot judge
+            them, so they count in no mean.
         support_rate, contradiction_rate: the means over the analyses that have them, in percent; None if none has.
     """
 
@@ -104,6 +110,7 @@ class DomainScoreSummary(BaseModel, frozen=True):
     run_at: datetime
     query_count: int = Field(ge=0)
     failed_count: int = Field(default=0, ge=0)
+    other_language: int = Field(default=0, ge=0)
     accuracy: MetricSummary
     completeness: MetricSummary
     attribution: MetricSummary
@@ -145,7 +152,7 @@ class ScoreTally:
     """Collector of scores, one analysis after the other. The median is exact, at eight bytes per score."""
 
     def __init__(self) -> None:
-        self._count = 0
+        self._count = self._apart = 0
         self._metrics = {name: _MetricTally() for name in METRICS}
         self._rates = (array("d"), array("d"))
 
@@ -159,6 +166,11 @@ class ScoreTally:
             if rate is not None:
                 kept.append(rate)
 
+    def add_apart(self) -> None:
+        """Count an analysis in another language, without its scores."""
+        self._count += 1
+        self._apart += 1
+
     def summary(self, *, domain: str, run_id: str, run_at: datetime, failed: int = 0) -> DomainScoreSummary:
         """Summarise the scores so far."""
         return DomainScoreSummary(
@@ -167,6 +179,7 @@ class ScoreTally:
             run_at=run_at,
             query_count=self._count,
             failed_count=failed,
+            other_language=self._apart,
             accuracy=self._metrics["accuracy"].summary(),
             completeness=self._metrics["completeness"].summary(),
             attribution=self._metrics["attribution"].summary(),

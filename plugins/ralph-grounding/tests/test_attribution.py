@@ -8,7 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ralph_grounding.analyzer import GroundingAnalyzer
+from ralph_grounding.ground_truth.pages import GroundTruth
+from ralph_grounding.materials import AIResponse, Query
 from ralph_grounding.scoring.attribution import AttributionScorer
+from ralph_grounding.scoring.citations import cited
 from ralph_grounding.settings import AttributionSettings, TierSettings
 
 CASES = [
@@ -237,3 +241,40 @@ def test_time_grows_with_the_length(subtests: pytest.Subtests) -> None:
 @pytest.mark.parametrize("name", ["one letter", "dots", "known paths", "addresses in addresses"])
 def test_ten_megabytes_in_one_line_are_read(name: str) -> None:
     assert _seconds(_LONG[name], 10_000_000) < 40
+
+
+@pytest.mark.parametrize(
+    ("given", "found"),
+    [
+        (("https://a.example/x", {"url": "https://b.example"}), ("https://a.example/x", "https://b.example")),
+        (({"title": "no address"}, 3, None, ["x"]), ()),
+        (({"source": {"url": "deep"}, "link": "https://c.example"},), ("https://c.example",)),
+        (("a\nb",), ("a b",)),
+    ],
+)
+def test_citations_are_read_in_any_usual_form(given: tuple[object, ...], found: tuple[str, ...]) -> None:
+    assert cited(given, {}) == found
+    assert cited((), {"citations": list(given)}) == found
+    assert cited((), {"citations": "nothing usable"}) == ()
+
+
+async def test_a_source_that_is_cited_beside_the_answer_counts() -> None:
+    query = Query(id="q", text="When?", domain="lantern.example")
+    answers = [
+        AIResponse(query_id="q", response="At nine.", citations=("https://lantern.example/visit",)),
+        AIResponse(
+            query_id="q", response="At nine.", metadata={"citations": [{"url": "https://lantern.example/visit"}]}
+        ),
+        AIResponse(query_id="q", response="At nine."),
+    ]
+    async with GroundingAnalyzer() as analyzer:
+        beside, within, none = [await analyzer.analyze(one, query, GroundTruth()) for one in answers]
+    assert beside.scores.attribution
+    assert beside.scores == within.scores
+    assert beside.scores.attribution.has_url_citation
+    (mention,) = beside.scores.attribution.mentions
+    assert (mention.position.start, mention.position.end, mention.context) == (8, 8, "cited beside the answer")
+    assert beside.response == "At nine."
+    assert beside.metadata["citations"] == ["https://lantern.example/visit"]
+    assert none.scores.attribution
+    assert none.scores.attribution.score == 0

@@ -123,3 +123,11 @@ def test_the_rates_are_means_over_the_analyses_that_have_them() -> None:
         tally.add(None, None, None, rates=rates)
     summary = tally.summary(domain="", run_id="r", run_at=datetime(2026, 1, 1, tzinfo=UTC))
     assert (summary.support_rate, summary.contradiction_rate) == (75, 10)
+
+
+def test_answers_in_another_language_are_counted_apart() -> None:
+    tally = ScoreTally()
+    tally.add(Point(80, "good"), None, None)
+    tally.add_apart()
+    summary = tally.summary(domain="", run_id="r", run_at=T0)
+    assert (summary.query_count, summary.other_language, summary.accuracy.mean) == (2, 1, 80)

@@ -60,13 +60,19 @@ async def compared(store: "GroundingStore", names: list[str], place: str | None 
 
 
 async def sides_of(store: "GroundingStore", runs: "Mapping[str, GroundingRun]") -> "dict[str, list[ScoreRow]]":
-    """Group the scores by side: the providers and models of one run, or several runs."""
+    """Group the scores by side: the providers and models of one run, or several runs.
+
+    Answers in another language than the expected text are left out.
+    """
     from ralph_grounding.filters import Condition
+    from ralph_grounding.summary import APART
 
     sides: dict[str, list[ScoreRow]] = {}
     for run in runs.values():
         async for row in store.scores([Condition("run", "=", run.id)], order="oldest"):
             who = " ".join(part for part in (row.ai_provider, row.model) if part)
+            if APART in row.flags:
+                continue
             parts = (run.id, who) if len(runs) > 1 else (who or run.id,)
             sides.setdefault(": ".join(part for part in parts if part), []).append(row)
     return sides

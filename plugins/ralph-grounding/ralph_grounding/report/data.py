@@ -12,7 +12,7 @@ from pydantic import BaseModel, Field
 from ralph_grounding.comparison import Comparison
 from ralph_grounding.result import AnalysisResult, TextPosition
 from ralph_grounding.settings import TierSettings
-from ralph_grounding.summary import DomainScoreSummary
+from ralph_grounding.summary import APART, DomainScoreSummary
 
 __all__ = [
     "LONGEST_RESPONSE",
@@ -72,13 +72,16 @@ class ReportData(BaseModel, frozen=True):
 
 
 def worst(analyses: Iterable[AnalysisResult], most: int = MOST_ANALYSES) -> tuple[AnalysisResult, ...]:
-    """Return those with the lowest combined scores, the worst first, unscored ones last. Keeps at most 50."""
+    """Return those with the lowest combined scores, the worst first; at most 50.
+
+    Unscored ones come last, and after them those in another language.
+    """
     return tuple(nsmallest(min(most, MOST_ANALYSES), analyses, key=_badness))
 
 
-def _badness(analysis: AnalysisResult) -> tuple[bool, float, str]:
+def _badness(analysis: AnalysisResult) -> tuple[bool, bool, float, str]:
     combined = analysis.scores.combined
-    return combined is None, 0.0 if combined is None else combined, analysis.query_id
+    return APART in analysis.flags, combined is None, 0.0 if combined is None else combined, analysis.query_id
 
 
 LONGEST_RESPONSE = 20_000

@@ -31,7 +31,7 @@ from ralph_grounding.store.records import (
     ScoreRow,
     StoredAnalysis,
 )
-from ralph_grounding.summary import DomainScoreSummary, Metric, ScoreTally
+from ralph_grounding.summary import APART, DomainScoreSummary, Metric, ScoreTally
 
 __all__ = ["GroundingStore"]
 
@@ -168,7 +168,10 @@ class GroundingStore:
             return run.summary
         tally = ScoreTally()
         async for row in self.scores([Condition("run", "=", run.id)]):
-            tally.add(*row.points, rates=row.rates)
+            if APART in row.flags:
+                tally.add_apart()
+            else:
+                tally.add(*row.points, rates=row.rates)
         return tally.summary(domain=run.domain, run_id=run.id, run_at=run.started_at, failed=run.failed)
 
     async def query_set(self, query_set_id: str) -> QuerySet | None:

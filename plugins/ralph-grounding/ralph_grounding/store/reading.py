@@ -12,6 +12,7 @@ from sqlalchemy import ColumnElement, Select, Table, and_, not_, or_, select, tr
 from ralph_grounding.filters import Condition
 from ralph_grounding.store.rows import storable
 from ralph_grounding.store.tables import analyses, queries, runs
+from ralph_grounding.summary import APART
 
 __all__ = ["Order", "by_prefix", "condition_of", "newest_runs", "previous_run", "scores", "whole"]
 
@@ -135,4 +136,5 @@ def _ordered(found: Select[*tuple[Any, ...]], order: Order, by: str) -> Select[*
     if order == "oldest":
         return found.order_by(it.created_at, it.id)
     score = _SCORES[by]
-    return found.order_by((score.asc() if order == "worst" else score.desc()).nulls_last(), it.created_at, it.id)
+    apart = it.flags.contains(f"\n{APART}\n", autoescape=True)  # another language: neither the worst nor the best
+    return found.order_by(apart, (score.asc() if order == "worst" else score.desc()).nulls_last(), it.created_at, it.id)
