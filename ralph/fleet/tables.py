@@ -316,7 +316,7 @@ class Tables:
         """Count another turn of a task, with a workflow of its own."""
         with self.database.transaction(self.connection):
             self._set(entry.id, turn=entry.turn + 1)
-        return entry.model_copy(update={"turn": entry.turn + 1, "dangling": 0})
+        return entry.model_copy(update={"turn": entry.turn + 1})
 
     def let_go(
         self, entry: Entry, worker: str, progress: Mapping[str, Any], *, state: str, reason: str, delay: float = 0.0

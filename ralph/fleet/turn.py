@@ -51,13 +51,16 @@ class Turn:
         waiting: it waits, and takes no slot.
         lost: another worker may have the task: nothing of it may be stored any more.
         over: it has ended, or was returned.
+        stepping: a step is running, or waits for a slot.
+        due: when the engine should begin the next step, on the monotonic clock.
         spoiled: its store must not serve another run.
     """
 
     def __init__(self, entry: Entry, setting: Setting) -> None:
         self.entry = entry
         self.wanted: Literal["", "pause", "stop"] = ""
-        self.waiting = self.lost = self.spoiled = self.over = False
+        self.waiting = self.lost = self.spoiled = self.over = self.stepping = False
+        self.due = monotonic()
         self.reason = ""
         self._scope = anyio.CancelScope()
         self._calls = asyncio.Queue[tuple[Call, asyncio.Future[dict[str, Any]]]]()

@@ -38,6 +38,9 @@ _POLL = 0.5
 _BUSY_AGAIN = 3.0
 """Seconds until a task is tried again whose place or run is in use."""
 
+_HEALED_AFTER = 5.0
+"""Seconds beyond the lease after which a step is missed that the engine should have begun."""
+
 _CARE = 60.0
 """Seconds between two looks for what is old or due."""
 
@@ -185,12 +188,27 @@ class Worker:
         self._note(f"{entry.id} begins{' again, as its worker was lost' * bool(entry.dangling)}.")
         self._turns[entry.id] = turn = Turn(entry, self._setting)
         self._group.start_soon(self._live, turn)
-        if entry.dangling and await self._engine.resume(entry.workflow_id):
-            return
-        if entry.dangling:
-            entry = await self._fleet.do(Tables.next_turn, entry)
-            turn.entry = entry.model_copy(update={"dangling": 1})
-        await self._engine.start(entry.id, entry.workflow_id)
+        try:
+            if entry.dangling:
+                await self._resume(turn)
+            else:
+                await self._engine.start(entry.id, entry.workflow_id)
+        except Exception as error:  # noqa: BLE001 - the engine's, of a database that is away: `_heal` tries again
+            self._note(f"{entry.id} could not be started yet: {type(error).__name__}.")
+
+    async def _resume(self, turn: Turn) -> None:
+        """Resume the workflow of a turn on this worker; begin another one if that has ended or was lost."""
+        if not await self._engine.resume(turn.entry.workflow_id):
+            turn.entry = await self._fleet.do(Tables.next_turn, turn.entry)
+            await self._engine.start(turn.entry.id, turn.entry.workflow_id)
+
+    async def _heal(self) -> None:
+        """Resume the workflows that the engine has dropped, as it may while the database is away."""
+        late = monotonic() - self._lease - _HEALED_AFTER
+        for turn in [turn for turn in self._turns.values() if turn.due < late and not turn.stepping]:
+            turn.due = monotonic()
+            with suppress(Exception):
+                await self._resume(turn)
 
     async def _is_empty(self) -> bool:
         with suppress(StoreError):
@@ -209,13 +227,18 @@ class Worker:
         turn = self._turns.get(task_id)
         if turn is None or turn.lost or turn.entry.workflow_id != workflow_id:
             raise asyncio.CancelledError  # the engine keeps no result of it
-        turn.waiting, turn.reason = False, ""
-        async with self._slots:
-            try:
-                return await turn.make(partial(self._stepped, turn))
-            except OwnershipLostError:
-                turn.lose()
-                raise asyncio.CancelledError from None
+        turn.waiting, turn.reason, turn.stepping = False, "", True
+        wait = 0.0
+        try:
+            async with self._slots:
+                said = await turn.make(partial(self._stepped, turn))
+            wait = said.get("wait", 0.0)
+            return said
+        except OwnershipLostError:
+            turn.lose()
+            raise asyncio.CancelledError from None
+        finally:
+            turn.stepping, turn.due = False, monotonic() + wait
 
     async def _stepped(self, turn: Turn) -> dict[str, Any]:
         """Run a step, and return what the engine keeps of it; no error leaves it but that the task is lost."""
@@ -340,6 +363,7 @@ class Worker:
             turn.was_told(progress)
             self._rate.add(progress["finished"])
         await self._heard(said.wanted)
+        await self._heal()
         if said.taken:
             self._note(f"Tasks of a lost worker are in the queue again: {', '.join(said.taken)}.")
             self._more.set()

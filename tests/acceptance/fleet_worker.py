@@ -8,6 +8,7 @@ import json
 import os
 import signal
 import sys
+import time
 from pathlib import Path
 from types import SimpleNamespace
 from typing import ClassVar
@@ -50,7 +51,7 @@ class ScriptedAgent(Executor):
 def _say(log: str | None, turn: Turn, what: str) -> None:
     if log:
         with Path(log).open("a", encoding="utf-8") as file:
-            file.write(f"{turn.workspace.name} {turn.iteration} {what} {os.getpid()}\n")
+            file.write(f"{turn.workspace.name} {turn.iteration} {what} {os.getpid()} {time.time()}\n")
 
 
 @hookimpl

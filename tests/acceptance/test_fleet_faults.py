@@ -1,0 +1,214 @@
+"""What can happen to a fleet at night, on a real PostgreSQL with workers that are real processes.
+
+Each test prints lost (tasks that did not complete) and doubled (finished iterations that ran again), which are 0.
+"""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from ralph.testing import own_environment, run_ralph, wait_until
+from ralph.testing.postgres import own_postgres, postgres_server, postgres_url
+
+__all__ = ["own_postgres", "postgres_server", "postgres_url"]
+
+WORKER = Path(__file__).with_name("fleet_worker.py")
+SETTINGS = {"executor": {"name": "fleet-scripted"}}
+LEASE = "3"
+
+pytestmark = [pytest.mark.long, pytest.mark.timeout(400)]
+
+
+class Night:
+    """A fleet of one test: tasks, workers and what came of it."""
+
+    def __init__(self, folder: Path, url: str) -> None:
+        self.folder, self.url, self.log = folder, url, folder / "log"
+        self.env = own_environment(folder)
+        self.workers: dict[str, subprocess.Popen[str]] = {}
+        self.seconds = f"0.3{os.getpid()}{len(str(folder))}"
+        """Of each turn: what an agent's process is known by."""
+        self.count = self.iterations = 0
+
+    def ralph(self, *words: object) -> str:
+        ended = run_ralph(["fleet", *map(str, words), "--store", self.url], self.env, self.folder)
+        assert ended.returncode == 0, ended.stderr
+        return ended.stdout
+
+    def submit(self, count: int, iterations: int, **more: Any) -> None:
+        tasks: list[dict[str, Any]] = []
+        for number in range(self.count, self.count + count):
+            (place := self.folder / f"place{number}").mkdir()
+            text = json.dumps({"iterations": iterations, "seconds": self.seconds, "log": str(self.log), **more})
+            tasks.append({"name": f"t{number}", "task": text, "folder": str(place)})
+        file = self.folder / "tasks.json"
+        verify = [f"grep -q 'part {iterations}' part.txt"]
+        file.write_text(json.dumps({"verify": verify, "settings": SETTINGS, "tasks": tasks}))
+        self.count, self.iterations = self.count + count, iterations
+        self.ralph("submit", "-f", file)
+
+    def start(self, name: str) -> subprocess.Popen[str]:
+        with (self.folder / f"{name}.out").open("a") as out:
+            words = [sys.executable, str(WORKER), self.url, name, "2", LEASE]
+            self.workers[name] = subprocess.Popen(words, env=self.env, stdout=out, stderr=out, text=True)
+        return self.workers[name]
+
+    def ended(self, at_least: int = 1) -> bool:
+        return self.log.exists() and self.log.read_text().count(" end ") >= at_least
+
+    def status(self) -> dict[str, Any]:
+        return json.loads(self.ralph("status", "--all", "--limit", 1000, "--json"))
+
+    def wait(self, *, done: int, seconds: float = 150.0) -> None:
+        end = time.monotonic() + seconds
+        while (tasks := self.status()["tasks"]).get("done", 0) < done:
+            assert time.monotonic() < end, (tasks, self.said())
+            time.sleep(0.5)
+
+    def said(self) -> str:
+        return "\n".join(f"{path.name}:\n{path.read_text()[-3000:]}" for path in self.folder.glob("*.out"))
+
+    def agents(self) -> list[psutil.Process]:
+        every = psutil.process_iter(["cmdline"])
+        return [process for process in every if self.seconds in (process.info["cmdline"] or [])]
+
+    def account(self) -> tuple[int, int]:
+        """Return the tasks that were lost, and the finished iterations that ran again; at most one in flight may."""
+        listed = self.status()["listed"]
+        lost = [entry for entry in listed if entry["state"] != "done" or entry["iterations"] != self.iterations]
+        started = Counter[tuple[str, str]]()
+        latest: dict[str, int] = {}
+        doubled = 0
+        for line in self.log.read_text().splitlines():
+            place, number, what, *_ = line.split()
+            if what == "start":
+                started[place, number] += 1
+                doubled += int(number) < latest.get(place, 0)
+                latest[place] = max(latest.get(place, 0), int(number))
+        doubled += sum(count > 2 for count in started.values())
+        print(f"lost {len(lost)}, doubled {doubled}, run again {sum(count > 1 for count in started.values())}")
+        return len(lost), doubled
+
+    def end(self) -> None:
+        for worker in self.workers.values():
+            if worker.poll() is None:
+                worker.send_signal(signal.SIGCONT)
+                worker.terminate()
+        for worker in self.workers.values():
+            try:
+                worker.wait(30)
+            except subprocess.TimeoutExpired:
+                worker.kill()
+                worker.wait()
+
+
+@pytest.fixture
+def night(tmp_path: Path, own_postgres: Any) -> Iterator[Night]:
+    made = Night(tmp_path, f"{own_postgres.get_uri()}&schema=night")
+    try:
+        yield made
+    finally:
+        made.end()
+
+
+def check(night: Night) -> None:
+    assert night.account() == (0, 0), night.said()
+    wait_until(lambda: not night.agents(), 30)
+
+
+def test_a_killed_worker(night: Night) -> None:
+    night.submit(6, 4)
+    one = night.start("one")
+    night.start("two")
+    wait_until(lambda: night.ended(4), 60)
+    one.kill()
+    night.wait(done=6)
+    check(night)
+
+
+def test_a_killed_worker_that_is_restarted_under_its_name(night: Night) -> None:
+    night.submit(4, 4)
+    night.start("one")
+    wait_until(lambda: night.ended(3), 60)
+    night.workers["one"].kill()
+    night.workers["one"].wait()
+    night.start("one")
+    night.wait(done=4)
+    check(night)
+
+
+def test_a_worker_that_freezes_past_its_lease_and_thaws(night: Night) -> None:
+    night.submit(6, 4)
+    one = night.start("one")
+    night.start("two")
+    wait_until(lambda: night.ended(4), 60)
+    one.send_signal(signal.SIGSTOP)
+    wait_until(lambda: {each["name"]: each["state"] for each in night.status()["workers"]}["one"] == "lost", 60)
+    time.sleep(1)
+    one.send_signal(signal.SIGCONT)
+    night.wait(done=6)
+    check(night)
+    assert one.poll() is None, "it goes on with other tasks"
+
+
+def test_the_database_is_restarted(night: Night, own_postgres: Any) -> None:
+    night.submit(6, 5)
+    night.start("one")
+    night.start("two")
+    wait_until(lambda: night.ended(4), 60)
+    own_postgres.stop()
+    time.sleep(8)
+    own_postgres.start()
+    night.wait(done=6, seconds=240)
+    check(night)
+
+
+def test_a_worker_is_cut_off_from_the_database_for_longer_than_its_lease(night: Night, own_postgres: Any) -> None:
+    night.submit(6, 5)
+    night.start("one")
+    wait_until(lambda: night.ended(3), 60)
+    own_postgres.stop()
+    wait_until(lambda: "gives up its" in night.said(), 90)
+    wait_until(lambda: not night.agents(), 30)
+    own_postgres.start()
+    night.wait(done=6, seconds=240)
+    check(night)
+
+
+def test_a_task_that_kills_its_workers_is_set_aside(night: Night) -> None:
+    night.submit(1, 3, kills=2)
+    for _ in range(3):
+        night.start("one").wait(90)
+    night.start("one")
+    state = lambda: night.status()["listed"][0]  # noqa: E731
+    wait_until(lambda: state()["state"] == "set_aside", 60)
+    assert "3 workers in a row were lost" in state()["reason"]
+    assert night.log.read_text().count(" 2 start ") == 3
+    wait_until(lambda: not night.agents(), 30)
+
+
+def test_a_worker_that_is_asked_to_leave_returns_its_tasks(night: Night) -> None:
+    night.submit(4, 4)
+    one = night.start("one")
+    wait_until(lambda: night.ended(2), 60)
+    one.terminate()
+    assert one.wait(60) == 0, night.said()
+    said = night.status()
+    assert set(said["tasks"]) <= {"queued", "done"}
+    starts = night.log.read_text().count(" start ")
+    assert night.log.read_text().count(" end ") == starts, "what was in flight has ended"
+    assert night.agents() == []
+    night.start("two")
+    night.wait(done=4)
+    assert night.log.read_text().count(" start ") == 16, "no iteration was done again"
+    check(night)
