@@ -82,7 +82,7 @@ class Worker:
         if not _NAME.fullmatch(named):
             raise UsageError(f"{named[:80]!r} is not the name of a worker.", "Use letters, digits, dots and dashes.")
         self._fleet = Fleet(url, patience=lease / 3)
-        state = default_path().parent / "fleet" / named
+        state = default_path().parent / "fleet"
         self._setting = Setting(self._fleet.url, state, trust, plugins)
         self._engine = Engine(self._fleet.url, named, self._step)
         self._me = WorkerEntry(

@@ -1,0 +1,94 @@
+"""Tasks of a fleet in a repository: workers prepare copies, save the work, and push the result."""
+
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from ralph.testing import Repository, own_environment, run_ralph
+
+WORKER = Path(__file__).with_name("fleet_worker.py")
+PATIENCE = 90.0
+
+pytestmark = [pytest.mark.long, pytest.mark.timeout(240)]
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Repository:
+    repository = Repository.begin(tmp_path / "source")
+    repository.write("a.txt", "one\n")
+    repository.commit("begin")
+    return repository
+
+
+def submit(source: Repository, folder: Path, store: str, **asked: object) -> None:
+    text = json.dumps({"iterations": 3, "log": str(folder / "log"), **asked})
+    place: dict[str, object] = {"repository": str(source.path), "branch": "result"}
+    task = {
+        **place,
+        "task": text,
+        "name": "t",
+        "verify": ["grep -q 'part 3' part.txt"],
+        "settings": {"executor": {"name": "fleet-scripted"}},
+    }
+    file = folder / "tasks.json"
+    file.write_text(json.dumps({"tasks": [task]}))
+    ended = run_ralph(["fleet", "submit", "-f", str(file), "--store", store], own_environment(folder), folder)
+    assert ended.returncode == 0, ended.stderr
+
+
+@contextmanager
+def worker(folder: Path, store: str, name: str) -> Generator["subprocess.Popen[str]"]:
+    argv = [sys.executable, str(WORKER), store, name, "1", "3", "--until-empty"]
+    env = own_environment(folder)
+    with (folder / f"{name}.out").open("w") as out, subprocess.Popen(argv, env=env, stdout=out, stderr=out) as made:
+        try:
+            yield made  # pyright: ignore[reportReturnType]
+        finally:
+            made.kill()
+
+
+def until_in(path: Path, text: str) -> None:
+    ends = time.monotonic() + PATIENCE
+    while not path.exists() or text not in path.read_text():
+        assert time.monotonic() < ends, f"{text!r} does not come"
+        time.sleep(0.02)
+
+
+def subjects(source: Repository) -> list[str]:
+    return source.git("log", "--format=%s", "result").split("\n")
+
+
+def test_the_result_is_pushed_with_a_commit_for_each_iteration(source: Repository, tmp_path: Path) -> None:
+    store = str(tmp_path / "ralph.db")
+    submit(source, tmp_path, store)
+    with worker(tmp_path, store, "one") as made:
+        assert made.wait(PATIENCE) == 0, (tmp_path / "one.out").read_text()
+    shown = run_ralph(["fleet", "show", "t", "--store", store], own_environment(tmp_path), tmp_path)
+    assert "pushed to result" in " ".join(shown.stdout.split()), shown.stdout + (tmp_path / "one.out").read_text()
+    assert source.git("show", "result:part.txt") == "part 3"
+    assert len(subjects(source)) == 4
+    assert subjects(source)[1:] == ["Iteration 2", "Iteration 1", "begin"]
+    assert source.git("status", "--porcelain") == ""
+
+
+def test_another_worker_continues_the_work_of_a_killed_one(source: Repository, tmp_path: Path) -> None:
+    store, log = str(tmp_path / "ralph.db"), tmp_path / "log"
+    submit(source, tmp_path, store, seconds=1.5)
+    with worker(tmp_path, store, "one") as made:
+        until_in(log, "source 2 start")
+        made.kill()
+    with worker(tmp_path, store, "two") as made:
+        assert made.wait(PATIENCE) == 0, (tmp_path / "two.out").read_text()
+    lines = [line.rsplit(" ", 1)[0] for line in log.read_text().splitlines()]
+    assert lines.count("source 1 start") == 1
+    assert lines.count("source 2 start") == 2
+    assert lines.count("source 3 end") == 1
+    assert source.git("show", "result:part.txt") == "part 3"
+    assert subjects(source)[1:] == ["Iteration 2", "Iteration 1", "begin"], (tmp_path / "two.out").read_text()
+    assert list(tmp_path.rglob("checkouts/*")) == [], "both copies are removed"
