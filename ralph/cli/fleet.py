@@ -1,6 +1,9 @@
 """`ralph fleet`: many tasks on one machine or many."""
 
+import os
 import sys
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -125,20 +128,35 @@ def worker(
         sys.stdout.write(f"{text}\n")
         sys.stdout.flush()
 
-    made = Worker(
-        configured_store(store, Path.cwd()),
-        name=name,
-        slots=slots,
-        labels=label or (),
-        lease=lease,
-        trust=trust,
-        until_empty=until_empty,
-        note=note,
-    )
-    note(f"Worker {made.name} takes tasks from {made.place}.")
-    from ralph.fleet.process import run_worker
+    with _metrics(note) as look:
+        made = Worker(
+            configured_store(store, Path.cwd()),
+            name=name,
+            slots=slots,
+            labels=label or (),
+            lease=lease,
+            trust=trust,
+            until_empty=until_empty,
+            note=note,
+            look=look,
+        )
+        note(f"Worker {made.name} takes tasks from {made.place}.")
+        from ralph.fleet.process import run_worker
 
-    run_worker(made)
+        run_worker(made)
+
+
+@contextmanager
+def _metrics(note: Callable[[str], None]) -> "Generator[Callable[[FleetStatus], None] | None]":
+    """Provide what sends the fleet's state as metrics, if the standard variables of OpenTelemetry want that."""
+    if not any(name.startswith("OTEL_") for name in os.environ):
+        yield None
+        return
+    from ralph.fleet.metrics import FleetMetrics
+    from ralph.watch.telemetry import exporting
+
+    with exporting(note) as observers:
+        yield FleetMetrics().look if observers else None
 
 
 @app.command()

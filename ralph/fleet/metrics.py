@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from typing import Any
 
+from ralph.fleet.records import FleetStatus
 from ralph.fleet.view import FleetView
 
 
@@ -27,9 +28,9 @@ class FleetMetrics:
         for name, (read, unit, about) in gauges.items():
             meter.create_observable_gauge(name, [read], unit=unit, description=about)
 
-    def look(self, fleet: FleetView) -> None:
+    def look(self, status: FleetStatus) -> None:
         """Take the fleet's present state for the next export."""
-        self._fleet = fleet
+        self._fleet = FleetView(status)
 
     def _tasks(self, options: object) -> Iterable[Any]:
         return _by("ralph.task.state", self._fleet.status.tasks)

@@ -22,7 +22,7 @@ from ralph import __version__
 from ralph.errors import OwnershipLostError, RalphError, RunOwnedError, StoreError, UsageError, WorkspaceBusyError
 from ralph.fleet.engine import Engine
 from ralph.fleet.fleet import Fleet
-from ralph.fleet.records import ACTIVE, Entry, FleetLimits, WorkerEntry
+from ralph.fleet.records import ACTIVE, Entry, FleetLimits, FleetStatus, WorkerEntry
 from ralph.fleet.schedule import submit_due
 from ralph.fleet.tables import Tables
 from ralph.fleet.turn import Rate, Setting, Turn, seconds_until
@@ -63,6 +63,7 @@ class Worker:
         plugins: used in place of those of each workspace.
         until_empty: end once no task is left that may still run.
         note: called with a sentence on what happens.
+        look: called every few seconds with the state of the whole fleet, for metrics.
     """
 
     def __init__(
@@ -77,6 +78,7 @@ class Worker:
         plugins: Plugins | None = None,
         until_empty: bool = False,
         note: Callable[[str], None] = lambda _: None,
+        look: Callable[[FleetStatus], None] | None = None,
     ) -> None:
         named = name or socket.gethostname()
         if not _NAME.fullmatch(named):
@@ -95,7 +97,7 @@ class Worker:
             pid=os.getpid(),
             owner=this_process().model_dump(mode="json"),
         )
-        self._lease, self._note, self._until_empty = lease, note, until_empty
+        self._lease, self._note, self._until_empty, self._look = lease, note, until_empty, look
         self._turns: dict[str, Turn] = {}
         self._stores: list[Store] = []
         self._keep = AsyncExitStack()
@@ -400,6 +402,8 @@ class Worker:
         while True:
             with suppress(RalphError):
                 await submit_due(self._fleet)
+                if self._look is not None:
+                    self._look(await self._fleet.status())
             if monotonic() - cared > _CARE:
                 cared = monotonic()
                 with suppress(Exception):

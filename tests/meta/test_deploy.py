@@ -5,8 +5,13 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
+import yaml
+from typer.main import get_command
+
+from ralph.cli.fleet import app
 
 DEPLOY = Path(__file__).parents[2] / "deploy"
 
@@ -26,3 +31,19 @@ def test_no_file_holds_a_secret(path: Path) -> None:
     text = path.read_text(encoding="utf-8")
     for line in re.findall(r"(?:TOKEN|PASSWORD)\w*[=:][ ]*(\S*)", text):
         assert not line or line.startswith(("$", "…")), line
+
+
+@pytest.mark.parametrize("path", [*DEPLOY.iterdir()], ids=lambda path: path.name)
+def test_commands_and_options_exist(path: Path) -> None:
+    text = re.sub(r'["\',\[\]]', " ", path.read_text(encoding="utf-8"))
+    commands: Any = get_command(app)
+    for command, rest in re.findall(r"fleet +(worker|submit)((?: +[^\n]*)?)", text):
+        known = {option for each in commands.commands[command].params for option in each.opts}
+        assert {word for word in rest.split() if word.startswith("--")} <= known, path
+
+
+def test_the_compose_file_and_the_workflow_are_valid_yaml() -> None:
+    composed = yaml.safe_load((DEPLOY / "compose.yaml").read_text(encoding="utf-8"))
+    assert set(composed["services"]) == {"database", "worker"}
+    assert composed["services"]["worker"]["stop_grace_period"] == "30m"
+    assert "submit" in yaml.safe_load((DEPLOY / "github-submit.yml").read_text(encoding="utf-8"))["jobs"]

@@ -105,7 +105,7 @@ def test_metrics_are_what_was_seen_last(monkeypatch: pytest.MonkeyPatch) -> None
     provider = MeterProvider([reader])
     monkeypatch.setattr(metrics, "get_meter", provider.get_meter)
     sent = FleetMetrics()
-    sent.look(FLEET)
+    sent.look(FLEET.status)
     data: Any = reader.get_metrics_data()
     found = {
         (metric.name, *point.attributes.values()): point.value
