@@ -293,8 +293,8 @@ _RUNNERS = (
     ),
 )
 
-# Monorepo tools write package and task in front of each line.
-_PREFIX = r"(?:\S{1,60}:test(?::\S{1,30})?:\s)?+[ \t]{0,40}+"
+# Monorepo tools write package and task in front of each line. A possessive group fails on Python 3.11.2 (Debian 12).
+_PREFIX = r"(?:\S{1,60}:test(?::\S{1,30})?:\s)?[ \t]{0,40}+"
 _Shapes = Sequence[re.Pattern[str]]
 
 

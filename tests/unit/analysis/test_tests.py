@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import ralph
 from ralph.analysis import Analysis, Evidence, analyze_text, detect_completion, extract_work_summary
 
 
@@ -260,3 +261,15 @@ def test_the_end_of_a_run_that_prints_what_it_tests_and_tags_of_other_tools(text
 def test_a_report_on_work_above_two_lines_of_a_runner_is_no_test_run(report: str) -> None:
     found = analyze_text(f"{report}\n\n Tests  4016 passed (4016)\n Duration  9.05s")
     assert not found.completion.test_only
+
+
+def test_no_group_is_possessive() -> None:
+    """Python before 3.11.5, as in Debian 12, compiles such a group wrongly if it can match in several ways."""
+    folder = Path(ralph.__file__).parent
+    found = [
+        f"{path.relative_to(folder)}: {line.strip()}"
+        for path in folder.rglob("*.py")
+        for line in path.read_text().splitlines()
+        if re.search(r"\)(?:[?*+]|\{\d*,?\d*\})\+", line) and re.search("pattern|compile|r[\"']", line)
+    ]
+    assert found == []
