@@ -31,15 +31,7 @@ Set = Annotated[
 AsLines = Annotated[bool, typer.Option("--jsonl", help="As JSON, one line per run.")]
 
 _EFFECTIVE = {
-    "analysis",
-    "analyzers",
-    "breaker",
-    "decision",
-    "keywords",
-    "limits",
-    "preset",
-    "promise",
-    "status_fields",
+    *("analysis", "analyzers", "breaker", "decision", "keywords", "limits", "preset", "promise", "status_fields"),
     "strategy",
 }
 """The settings that a replay depends on."""

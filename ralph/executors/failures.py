@@ -19,6 +19,10 @@ WORDINGS: Wordings = (
 )
 """The wordings that most agents have in common."""
 
+_NETWORK = re.compile(
+    r"\bE(?:AI_AGAIN|NOTFOUND|CONN(?:REFUSED|RESET|ABORTED)|TIMEDOUT|HOSTUNREACH|NETUNREACH|NETDOWN)\b|NXDOMAIN"
+    r"|(?i:name resolution|resolve host|host not found|dns error|network is (?:unreachable|down)|no route to host)"
+)
 _BOUND = 300
 _STATUS = re.compile(
     r"(?:\A|HTTP |status |status code |code |error: )(4\d\d|5\d\d)\b|\bLast error: ([45]\d\d)\b", re.IGNORECASE
@@ -71,6 +75,8 @@ def classify_failure(
     found = kind or _worded(said, wordings) or otherwise
     if status is not None:
         found = kind_of_status(status)
+    elif found != "rate_limited" and _NETWORK.search(said):
+        found = "unavailable"  # a login, too, can fail because the network does
     return Failed(failure=found, message=said, status=status, retry_after=retry_after)
 
 

@@ -42,6 +42,11 @@ def test_an_exit_status_in_words(code: int | None, words: str) -> None:
         ("The model m does not exist", "refused"),
         ("unexpected token < in the answer", "protocol"),
         ("Something broke", "unavailable"),
+        ("Failed to authenticate: getaddrinfo EAI_AGAIN api.example.com", "unavailable"),
+        ("authentication request failed: connect ECONNREFUSED 127.0.0.1:443", "unavailable"),
+        ("could not log in first: Temporary failure in name resolution", "unavailable"),
+        ("api.example.com: host not found", "unavailable"),
+        ("quota service: connect ETIMEDOUT", "rate_limited"),
         ("", "unavailable"),
         ("x" * 1_000_000, "unavailable"),
     ],
@@ -57,6 +62,7 @@ def test_the_status_counts_more_than_the_agents_name_and_that_more_than_the_word
     assert classify_failure("Invalid API key", kind="refused").failure == "refused"
     assert classify_failure("Something broke", otherwise="crashed", retry_after=7).retry_after == 7
     assert classify_failure("Something broke", otherwise="crashed").failure == "crashed"
+    assert classify_failure("fetch failed: ECONNRESET", otherwise="crashed").failure == "unavailable"
 
 
 @pytest.mark.parametrize(
