@@ -23,6 +23,8 @@ from ralph.workspace.scan import SETTLED, Noise, check_cancelled
 
 _REPOSITORIES = 2000
 _FOLDERS = 200_000
+_UNREAD = 10
+"""Folders beyond `_FOLDERS` that are named."""
 _KINDS = ("work tree", "bare")
 _LEAD_READ = 64 * 1024
 _INDEX_READ = 1024 * 1024 * 1024
@@ -34,7 +36,7 @@ class Inner(NamedTuple):
     Attributes:
         folders: git's folders, with the folders that lead to them.
         strays: what leads git out of reach: a link or a file in the place of `.git`, or a `commondir`.
-        beyond: folders of repositories that are not looked at, because they are too many.
+        beyond: folders that are not looked at, because they are too many.
     """
 
     folders: Mapping[Path, Path]
@@ -89,7 +91,7 @@ class Nested:
         found: dict[Path, Path] = {}
         strays: set[Path] = set()
         listed = [*paths, *(self.in_index(self._git[0] / "index") if self._git else ())]
-        held, bare = self._walk()
+        held, bare, unread = self._walk()
         queue = deque((*(self._top / os.fsdecode(path.rstrip(b"/")) for path in listed), *held, *bare))
         seen: set[Path] = set()
         while queue and len(seen) < _REPOSITORIES:
@@ -110,15 +112,18 @@ class Nested:
             for each in {git_dir, common}.difference(self._git):
                 found.setdefault(each, self._leads(folder) if is_bare else folder)
             queue.extend(folder / os.fsdecode(path) for path in self.in_index(git_dir / "index"))
-        return Inner(found, frozenset(strays), list(map(str, dict.fromkeys(queue).keys() - seen - found.keys())))
+        beyond = [*map(str, dict.fromkeys(queue).keys() - seen - found.keys()), *unread]
+        return Inner(found, frozenset(strays), beyond)
 
-    def _walk(self) -> tuple[list[Path], dict[Path, None]]:
-        """Return the folders with a `.git`, and those that are a git folder by what is in them."""
+    def _walk(self) -> tuple[list[Path], dict[Path, None], list[str]]:
+        """Return the folders with a `.git`, those that are a git folder by what is in them, and the first unread ones."""
         known, self._folders = self._folders, {}
         waiting, now = list(self._walked), time.time_ns()
         for number, path in enumerate(waiting):
             check_cancelled(number)
-            if path in self._folders or number >= _FOLDERS:
+            if number >= _FOLDERS:
+                break
+            if path in self._folders:
                 continue
             state = _state(path)
             if path not in known or known[path].state != state:
@@ -126,7 +131,8 @@ class Nested:
             self._folders[path] = known[path]
             waiting += known[path].inner
         held, bare = ([Path(path) for path, each in self._folders.items() if each.kind == kind] for kind in _KINDS)
-        return [folder for folder in held if folder / ".git" not in self._git], dict.fromkeys(bare)
+        held = [folder for folder in held if folder / ".git" not in self._git]
+        return held, dict.fromkeys(bare), waiting[_FOLDERS:][:_UNREAD]
 
     def _leads(self, bare: Path) -> Path:
         """Return the folder of a submodule whose git folder is there; a bare repository is its own."""
@@ -177,12 +183,12 @@ def state_of(repository: Repository, noise: Noise, top: Path) -> tuple[object, .
 
 
 def _folder(path: str, state: tuple[int, ...]) -> _Folder:
-    """Read a folder. Of a git folder's objects, those that are named by two digits are left out."""
+    """Read a folder."""
     names, inner = set[str](), list[str]()
     with suppress(OSError), os.scandir(path) as entries:
         for entry in entries:
             names.add(entry.name.lower())
-            if entry.is_dir(follow_symlinks=False) and not (len(entry.name) == 2 and path.endswith("/objects")):
+            if entry.is_dir(follow_symlinks=False):
                 inner.append(entry.path)
     is_bare = not path.endswith("/.git") and "head" in names and ("commondir" in names or {"objects", "refs"} <= names)
     return _Folder(state, inner, "bare" if is_bare else "work tree" if ".git" in names else "")

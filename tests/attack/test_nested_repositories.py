@@ -98,6 +98,15 @@ ANYWHERE = {
     "a deep one": ("d/" * 30, f"git init -q {'d/' * 30} && " + FSMONITOR.format("d/" * 30)),
     "one within a git folder": (".git/d", "git init -q .git/d && " + FSMONITOR.format(".git/d")),
     "one among objects": (".git/objects/d", "git init -q .git/objects/d && " + FSMONITOR.format(".git/objects/d")),
+    "one among a git folder's objects": (
+        ".git/objects/ab/c",
+        "git init -q .git/objects/ab/c && " + FSMONITOR.format(".git/objects/ab/c"),
+    ),
+    "one in a folder of objects": ("objects/ab", "git init -q objects/ab && " + FSMONITOR.format("objects/ab")),
+    "an ignored one in such a folder": (
+        "ign/objects/ab",
+        "git init -q ign/objects/ab && " + FSMONITOR.format("ign/objects/ab"),
+    ),
     "a bare one": ("d", BARE.format("d", "..") + FSMONITOR.format("d")),
     "an ignored bare one": ("ign/d", BARE.format("ign/d", "../..") + FSMONITOR.format("ign/d")),
     "a bare one within a git folder": (".git/d", BARE.format(".git/d", "../..") + FSMONITOR.format(".git/d")),

@@ -106,3 +106,15 @@ async def test_what_is_beyond_those_that_are_looked_at_is_named(
         Repository.begin(repo.path / name).git("commit", "--quiet", "--allow-empty", "-m", "x")
         repo.git("add", name)
     assert (await workspace.restore_protected("run-1")).left == ("c",)
+
+
+async def test_folders_that_are_not_looked_at_are_named(
+    repo: Repository, workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(nested, "_FOLDERS", 20)
+    await workspace.guard("run-1")
+    for number in range(40):
+        (repo.path / f"{number}").mkdir()
+    left = (await workspace.restore_protected("run-1")).left
+    assert left
+    assert all(name.isdigit() for name in left)
