@@ -116,7 +116,7 @@ class Nested:
         return Inner(found, frozenset(strays), beyond)
 
     def _walk(self) -> tuple[list[Path], dict[Path, None], list[str]]:
-        """Return the folders with a `.git`, those that are a git folder by what is in them, and the first unread ones."""
+        """Return the folders with a `.git`, those that are a git folder by their content, and the first unread ones."""
         known, self._folders = self._folders, {}
         waiting, now = list(self._walked), time.time_ns()
         for number, path in enumerate(waiting):

@@ -93,7 +93,6 @@ ASSIGNED = {
     "htpasswd's password for a file": ("htpasswd -b /etc/nginx/.htpasswd admin {}", "correcthorse"),
     "htpasswd's password behind two flags": ("htpasswd -B -b file admin {}", "correcthorse"),
     "htpasswd's password printed by two flags": ("htpasswd -n -b admin {}", "correcthorse"),
-    "unrar's password": ("unrar x -p{} a.rar", "correcthorse"),
     "smbclient's login": ("smbclient //s/x -U me%{}", "correcthorse"),
     "AWS's settings": ("aws configure set aws_secret_access_key {}", "correcthorse"),
     "a word behind a token's flag": ("deploy --token {} production", "letmein"),
