@@ -270,6 +270,9 @@ class Tables:
         with self.database.transaction(self.connection):
             locked = select(schema.settings.c.body).with_for_update()
             limits = FleetLimits.model_validate_json(self.connection.scalar(locked) or "{}")
+            mine = select(_worker.name).where(_worker.name == worker.name, _worker.token == worker.token)
+            if self.connection.scalar(mine) is None:  # its lease is over, and it does not know that yet
+                return []
             counted = select(_task.place, func.count()).where(_task.state.in_(ACTIVE)).group_by(_task.place)
             places = {str(place): number for place, number in self.connection.execute(counted)}
             running = sum(places.values())

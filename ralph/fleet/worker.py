@@ -107,6 +107,7 @@ class Worker:
         self._rate = Rate()
         self._group: anyio.abc.TaskGroup
         self._beaten = monotonic()
+        self._gave_up = False
         self.draining = False
 
     @property
@@ -176,7 +177,7 @@ class Worker:
     async def _take(self) -> bool:
         """Take as many tasks as there are free slots; return whether there was one."""
         free = self._me.slots - sum(not turn.waiting for turn in self._turns.values())
-        if free <= 0:
+        if free <= 0 or self._gave_up:
             return False
         try:
             taken = await self._fleet.do(Tables.claim, self._me, free)
@@ -345,6 +346,9 @@ class Worker:
             await self._beat_once()
 
     async def _beat_once(self) -> None:
+        if self._gave_up:
+            await self._begin_anew()
+            return
         news = [turn for turn in self._turns.values() if turn.has_news() and not turn.lost]
         told = [turn.progress() for turn in news]
         began = monotonic()
@@ -356,9 +360,7 @@ class Worker:
             return
         if not said.alive:
             self._lose_all("its lease had run out")
-            self._me = self._me.model_copy(update={"token": secrets.token_hex(8)})
-            with suppress(StoreError):
-                await self._register()
+            await self._begin_anew()
             return
         self._beaten, self._limits = began, said.limits
         for turn, progress in zip(news, told, strict=True):
@@ -378,12 +380,20 @@ class Worker:
             if turn.waiting and (turn.wanted or (turn.runner is not None and turn.runner.is_asked)):
                 await self._engine.wake(turn.entry.workflow_id)
 
+    async def _begin_anew(self) -> None:
+        """Begin another lease after the tasks were given up; those that no other worker has taken are queued again."""
+        self._me = self._me.model_copy(update={"token": secrets.token_hex(8)})
+        with suppress(StoreError):
+            self._gave_up = not await self._fleet.do(Tables.register, self._me, self._lease, dead=True)
+            self._beaten = monotonic()
+
     def _lose_all(self, why: str) -> None:
         turns = [turn for turn in self._turns.values() if not turn.lost]
         if turns:
             self._note(f"This worker gives up its {len(turns)} tasks, as {why}.")
         for turn in turns:
             turn.lose()
+        self._gave_up = True
 
     def _described(self) -> WorkerEntry:
         return self._me.model_copy(

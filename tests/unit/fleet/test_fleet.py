@@ -175,6 +175,18 @@ async def test_a_name_belongs_to_one_process_while_its_lease_lasts(fleet: Fleet)
     assert await fleet.do(Tables.register, other, LEASE, dead=True)
 
 
+async def test_a_process_that_gave_its_tasks_up_queues_them_again_and_takes_none_before(fleet: Fleet):
+    first, second = await fleet.submit([a_task(1), a_task(2)])
+    worker = await a_worker(fleet)
+    assert [entry.id for entry in await taken(fleet, worker)] == [first]
+    anew = worker.model_copy(update={"token": "of its next lease"})
+    assert await taken(fleet, anew) == [], "not before it is registered"
+    assert await fleet.do(Tables.register, anew, LEASE, dead=True)
+    assert ((await fleet.find(first)).state, (await fleet.find(first)).dangling) == ("queued", 1)
+    assert await taken(fleet, worker) == [], "its earlier lease is over"
+    assert [entry.id for entry in await taken(fleet, anew, 2)] == [first, second]
+
+
 async def test_control(fleet: Fleet):
     task_id = (await fleet.submit([a_task(1, name="login")]))[0]
     worker = await a_worker(fleet)
