@@ -147,7 +147,7 @@ _MARKS = "\u0300-\u036f\u0483-\u0489\u0591-\u05bd\u0610-\u061a\u064b-\u065f\u067
 # Every repetition is bounded or runs over characters that nothing after it can match, so that the search is linear.
 _TOKEN = re.compile(
     rf"(?P<unspaced>[{_UNSPACED}]+)"
-    r"|(?P<number>\d{1,40}(?:[.,]\d{1,40}|[\u00a0\u202f]\d{3}(?!\d)){0,8}+)(?P<ending>(?:st|nd|rd|th)\b)?"
+    r"|(?P<number>\d{1,40}(?:[.,]\d{1,40}|[\u00a0\u202f]\d{3}(?!\d)){0,8})(?P<ending>(?:st|nd|rd|th)\b)?"
     rf"|(?P<word>(?:(?![{_UNSPACED}])[^\W\d_])"
     rf"(?:(?![{_UNSPACED}])[^\W_]|[{_MARKS}]|['’](?=[^\W\d_])){{0,{_LONGEST - 1}}}"
     r"(?:(?<=\b[a-z])(?:\+\+|\#))?)",  # C, C++ and C# are three
