@@ -233,7 +233,7 @@ def _on(verdicts: Verdicts, text: str, language: str) -> Ruling:
 
 @lru_cache(maxsize=256)
 def _verdicts(text: str, heading: str, language: str) -> Verdicts:
-    return Verdicts(text, language, heading, strict=True)
+    return Verdicts(text, language, heading)
 
 
 def _turned(conflict: Conflict, text: str, stated: Span) -> Conflict:

@@ -10,7 +10,6 @@ from ralph_grounding.similarity.base import Similarity, SimilarityProvider, Supp
 from ralph_grounding.similarity.calibration import DECISION
 from ralph_grounding.similarity.claim import prepare_claims
 from ralph_grounding.similarity.verdicts import Ruling, Verdicts
-from ralph_grounding.text import Span
 from ralph_grounding.text.language import guess_language
 
 __all__ = ["NOTHING_TO_CHECK", "CompletenessScorer"]
@@ -52,7 +51,7 @@ class CompletenessScorer:
         said = [claim.statement for claim in claims]
         supports = await self._provider.supports(said, response)
         check(self._provider, (support.similarity for support in supports))
-        supports = [_ruled(*pair) for pair in zip(supports, _rulings(said, response, question), strict=True)]
+        supports = _all_ruled(said, response, question, supports)
         matches = tuple(self._judge(claim, at, response) for claim, at in zip(claims, supports, strict=True))
         required = [
             (claim, match) for claim, match in zip(claims, matches, strict=True) if claim.importance == "required"
@@ -91,13 +90,21 @@ _LOOKED_AT = 100_000
 _FOR_LANGUAGE = 2_000
 
 
-def _rulings(claims: Sequence[str], response: str, question: str) -> list[Ruling]:
-    """Return the verdict on each claim, sentence by sentence, in the first 100,000 characters of a response."""
+def _all_ruled(claims: Sequence[str], response: str, question: str, supports: Sequence[Support]) -> list[Support]:
+    """Join the provider's measure of each claim with the verdict, in the first 100,000 characters of a response."""
     if not claims or not response.strip():
-        return [Ruling("unsure", 0.0, Span(0, 0)) for _ in claims]
+        return list(supports)
     language = guess_language(f"{response[:_FOR_LANGUAGE]} {' '.join(claims)[:_FOR_LANGUAGE]}")
     verdicts = Verdicts(response[:_LOOKED_AT], language, question)
-    return [verdicts.on(claim) for claim in prepare_claims(claims, language)]
+    joined: list[Support] = []
+    for claim, support in zip(prepare_claims(claims, language), supports, strict=True):
+        ruling = verdicts.on(claim)
+        if ruling.outcome == "lacking" and (support.conflicts or support.similarity.value > DECISION):
+            found = ruling if verdicts.is_nowhere(claim, ruling) else ruling._replace(outcome="unsure")
+            joined.append(_ruled(support, found))
+        else:
+            joined.append(_ruled(support, ruling))
+    return joined
 
 
 def _ruled(support: Support, ruling: Ruling) -> Support:

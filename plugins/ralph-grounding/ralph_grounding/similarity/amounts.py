@@ -64,6 +64,10 @@ _BINARY = 0.1
 _ARTICLES = frozenset({"a", "an", "one", "ein", "eine", "einer", "einen", "une", "un", "una"})
 
 
+_OPENING = _ARTICLES | _MOMENTS.keys() | _PARTS.keys() | _SHARES.keys()
+"""The words that an amount without digits may begin with."""
+
+
 class Amount(NamedTuple):
     """A number with its unit, on the scale of its dimension.
 
@@ -105,7 +109,7 @@ def amounts(said: Statement) -> tuple[Amount, ...]:
 def _found(said: Statement) -> Iterator[Amount]:
     words, until = said.words, -1
     for place, word in enumerate(words):
-        if word.start < until:
+        if word.start < until or not (word.number or word.word in _OPENING):
             continue
         amount = _clock(said, place) or (_counted(said, place) if word.number else _in_words(said, place))
         if amount is not None:

@@ -2,9 +2,10 @@
 
 import re
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
-from ralph_grounding.similarity.statement import Statement
+from ralph_grounding.similarity.statement import Statement, statement
 
 __all__ = ["Date", "Measured", "Quantity", "dates", "measured", "quantities"]
 
@@ -132,9 +133,14 @@ class Quantity(NamedTuple):
     end: int
 
 
-def dates(said: Statement) -> list[Date]:
+def dates(said: Statement) -> tuple[Date, ...]:
     """Return the dates of a statement, including days of the week."""
-    return sorted([*_written(said.text), *_named(said)], key=lambda date: date.start)
+    return _dates(said.text, said.language)
+
+
+@lru_cache(maxsize=1024)
+def _dates(text: str, language: str) -> tuple[Date, ...]:
+    return tuple(sorted([*_written(text), *_named(statement(text, language))], key=lambda date: date.start))
 
 
 def _written(text: str) -> Iterator[Date]:
@@ -151,7 +157,7 @@ def _written(text: str) -> Iterator[Date]:
 def _named(said: Statement) -> Iterator[Date]:
     taken = -1
     for place, word in enumerate(said.words):
-        if place <= taken:
+        if place <= taken or not (word.number or word.word in _DAYS or word.word in _MONTHS):
             continue
         if weekday := _DAYS.get(word.word):
             yield Date(0, 0, 0, weekday, word.start, word.end)

@@ -56,8 +56,7 @@ class Verdicts:
         question: what the text answers; it tells what "it" is, but says nothing itself.
     """
 
-    def __init__(self, text: str, language: str, question: str = "", *, strict: bool = False) -> None:
-        self._strict = strict
+    def __init__(self, text: str, language: str, question: str = "") -> None:
         self._language = language
         self._stated = stated(text)
         self._text = text
@@ -76,10 +75,7 @@ class Verdicts:
         found = [
             ruling for number in self._candidates(ours, weights) for ruling in self._rulings(ours, weights, number)
         ]
-        ruling = max(found, key=_order, default=_UNSURE)
-        if ruling.outcome != "lacking" or self._strict or self._is_missing(ours, ruling):
-            return ruling
-        return ruling._replace(outcome="unsure")
+        return max(found, key=_order, default=_UNSURE)
 
     def against(self, claim: Claim) -> list[Ruling]:
         """Return each statement that contradicts a claim outright, also if another one supports it.
@@ -109,8 +105,9 @@ class Verdicts:
         words = claim.tokens[: len(ours.said.words)]
         return {place: word.weight for place, word in enumerate(words) if ours.said.content[place]}
 
-    def _is_missing(self, ours: Analysed, ruling: Ruling) -> bool:
-        """Return True if a word, an amount or a date of the claim is nowhere in the text."""
+    def is_nowhere(self, claim: Claim, ruling: Ruling) -> bool:
+        """Return True if what the best sentence lacks of a claim is nowhere else in the text either."""
+        ours = analysed(claim.text, self._language)
         said, lacking = ours.said, set(ruling.lacking)
         if "certainty" in lacking:
             return True

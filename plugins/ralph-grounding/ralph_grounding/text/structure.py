@@ -66,7 +66,7 @@ def _stated(text: str) -> Iterator[Stated]:
     lead, table = "", list[Span]()
     for line in _lines(text):
         written = text[line.start : line.end]
-        if _ROW.fullmatch(written):
+        if "|" in written and _ROW.fullmatch(written):
             yield from _prose(text, prose)
             prose = Span(line.end, line.end)
             table.append(line)
