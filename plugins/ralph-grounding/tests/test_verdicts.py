@@ -5,10 +5,11 @@ import pytest
 from ralph_grounding.feedback import give_feedback
 from ralph_grounding.ground_truth.chunks import page_of_text
 from ralph_grounding.ground_truth.pages import GroundTruth
-from ralph_grounding.materials import ExpectedClaim
+from ralph_grounding.materials import ExpectedAnswer, ExpectedClaim, Query
 from ralph_grounding.result import Scores
 from ralph_grounding.scoring.completeness import CompletenessScorer
 from ralph_grounding.scoring.rates import with_rates
+from ralph_grounding.scoring.refreshing import refreshed
 from ralph_grounding.similarity.amounts import amounts, same_amount
 from ralph_grounding.similarity.lexical import LexicalProvider
 from ralph_grounding.similarity.statement import statement
@@ -153,3 +154,30 @@ async def test_the_rates_count_the_statements_of_an_answer() -> None:
     scores = with_rates(Scores(), told, grounded=True)
     assert (scores.support_rate, scores.contradiction_rate) == (pytest.approx(100 / 3), pytest.approx(100 / 3))
     assert with_rates(Scores(), told, grounded=False) == Scores()
+
+
+def test_made_claims_follow_the_ground_truth_and_given_ones_stay() -> None:
+    ground = GroundTruth(pages=(page_of_text("A ticket costs 15 euros. The café is open.", url="https://x.example"),))
+    claims = tuple(
+        ExpectedClaim(statement=said, source_claim_id=source)
+        for said, source in (
+            ("A ticket costs 12 euros.", "a"),
+            ("The café is open.", "b"),
+            ("Dogs are not allowed inside.", "c"),
+            ("A ticket costs 11 euros.", ""),
+        )
+    )
+    query = Query(id="q", text="?", expected=ExpectedAnswer(text="A ticket costs 12 euros. Come in.", claims=claims))
+    ((now,), changes) = refreshed([query], ground)
+    assert now.expected.claims
+    assert [claim.statement for claim in now.expected.claims] == [
+        "A ticket costs 15 euros.",
+        "The café is open.",
+        "A ticket costs 11 euros.",
+    ]
+    assert now.expected.text == "A ticket costs 15 euros. Come in."
+    assert [(change.before, change.now) for change in changes] == [
+        ("A ticket costs 12 euros.", "A ticket costs 15 euros."),
+        ("Dogs are not allowed inside.", ""),
+    ]
+    assert refreshed([now], ground) == ([now], [])

@@ -1,6 +1,6 @@
 """`ralph score again`: the same answers, scored against other ground truth."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -19,6 +19,7 @@ from ralph_grounding.cli.options import (
 )
 
 if TYPE_CHECKING:
+    from ralph_grounding.ground_truth.pages import GroundTruth
     from ralph_grounding.materials import AIResponse, Query
     from ralph_grounding.result import AnalysisResult
     from ralph_grounding.store.grounding import GroundingStore
@@ -42,7 +43,8 @@ def again(
 ) -> None:
     """Score a run's answers again, against other ground truth or with other settings. The old run stays.
 
-    Each new analysis names the one that it was made from.
+    Each new analysis names the one that it was made from. Expected claims that were made from ground truth follow the
+    given one; the changed claims are listed.
     """
     import anyio
 
@@ -57,6 +59,7 @@ def again(
             old = await run_named(kept, run, store)
             asked = await kept.query_set(old.query_set_id)
             ground = await ground_truth_of(context, ground_truth or (), domain or old.domain, brand or ())
+            queries = _refreshed(asked.queries if asked else (), ground if ground_truth else None)
             before: dict[tuple[str, str, str], str] = {}
             run_id = new_id()
 
@@ -66,7 +69,7 @@ def again(
 
             events = run_batch(
                 _answers(kept, old, before),
-                asked.queries if asked else (),
+                queries,
                 analyze,
                 settings=settings.batch,
                 store=kept,
@@ -79,6 +82,20 @@ def again(
 
     if not anyio.run(score):
         raise typer.Exit(1)
+
+
+def _refreshed(queries: "Sequence[Query]", ground: "GroundTruth | None") -> "Sequence[Query]":
+    """Return the queries with the claims of the ground truth, and list those that changed on standard error."""
+    if ground is None:
+        return queries
+    from ralph_grounding.cli.printing import one_line
+    from ralph_grounding.scoring.refreshing import refreshed
+
+    found, changes = refreshed(queries, ground)
+    for change in changes:
+        now = f"now: {one_line(change.now)}" if change.now else "no longer in the ground truth"
+        typer.echo(f"Claim of {one_line(change.query_id, 60)} changed: {one_line(change.before)} ({now})", err=True)
+    return found
 
 
 async def _answers(
