@@ -160,7 +160,8 @@ def test_a_run_waits_for_a_person_in_another_terminal_and_hears_what_is_said(
             run = only_run(ralph)["id"]
             refused = ralph("resume", run)
             paused = ralph("pause", run)
-            assert ralph("tell", run, "Mind the gap.").code == 0
+            assert ralph("tell", run, "Mind the gap.", "--once").code == 0
+            assert ralph("tell", run, "Write in English.").code == 0
             assert ralph("extend", run, "--max-iterations", "+1").code == 0
             gate.touch()
             wait_until(lambda: told(output, "paused"))
@@ -179,6 +180,7 @@ def test_a_run_waits_for_a_person_in_another_terminal_and_hears_what_is_said(
     assert "Mind the gap." not in server.prompts[0]
     assert "> Mind the gap." in server.prompts[1]
     assert "Mind the gap." not in server.prompts[2], "it is said once"
+    assert ["> Write in English." in prompt for prompt in server.prompts[:3]] == [False, True, True]
     assert told(output, "extended")[0]["limits"] == {"max_iterations": 3}
     assert told(output, "run_finished")[0]["iterations"] == 3
     assert followed.stdout == output.read_text()
