@@ -14,12 +14,14 @@ from ralph_grounding.text.sentences import Span, sentences, trimmed
 __all__ = ["Cell", "Stated", "stated"]
 
 _ROW = re.compile(r"[ \t]*\|.*\||[^|\n]*\S[ \t]+\|[ \t]+\S.*")
-_RULE = re.compile(r"[ \t|:+-]*-[ \t|:+-]*")
+_RULE = frozenset(" \t|:+-")
 _ITEM = re.compile(r"[ \t]{0,16}(?:[-*+•]|\d{1,3}[.)])[ \t]+(?=\S)")
 _HEADING = re.compile(r"[ \t]{0,3}#{1,6}[ \t]+")
 _YES = frozenset({"yes", "✓", "✔", "✅", "true", "included", "ja", "oui", "sí"})
 _NO = frozenset({"no", "✗", "✘", "❌", "x", "–", "-", "—", "false", "none", "nein", "non"})
 _MOST_CELLS = 40
+_LONGEST = 300
+"""The maximum length of a lead-in and of a cell: each is repeated in many statements."""
 _MOST_ROWS = 1000
 
 
@@ -118,7 +120,7 @@ def _lead(text: str, prose: Span) -> str:
     if not written.endswith(":"):
         return ""
     last = sentences(written)[-1]
-    return written[last.start :].strip().rstrip(":").lstrip("#* ").rstrip("*")
+    return written[last.start :].strip().rstrip(":").lstrip("#* ").rstrip("*")[-_LONGEST:]
 
 
 def _item(text: str, span: Span, lead: str) -> Iterator[Stated]:
@@ -131,7 +133,11 @@ def _item(text: str, span: Span, lead: str) -> Iterator[Stated]:
 
 def _rows(text: str, lines: Sequence[Span]) -> Iterator[Stated]:
     """Yield each cell of a table with the first of its row and its column's header; the only row as it is."""
-    rows = [(line, _cells(text[line.start : line.end])) for line in lines if not _RULE.fullmatch(text, *line)]
+    rows = [
+        (line, _cells(text[line.start : line.end]))
+        for line in lines
+        if not _RULE.issuperset(text[line.start : line.end])
+    ]
     if len(rows) < 2:
         yield from (Stated(" ".join(cells), line, exact=False) for line, cells in rows)
         return
@@ -155,4 +161,4 @@ def _written(cell: Cell) -> str:
 
 
 def _cells(row: str) -> list[str]:
-    return [cell.strip().strip("*") for cell in row.strip().strip("|").split("|")]
+    return [cell.strip().strip("*")[:_LONGEST] for cell in row.strip().strip("|").split("|")]
