@@ -140,7 +140,18 @@ def test_the_statements_of_a_text_carry_the_words_of_their_structure() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["", "|", "||\n||", "- \n-", "a | b\n" * 3000, ":\n- x" * 2000, "?" * 9000, "\n" * 9999]
+    "text",
+    [
+        "",
+        "|",
+        "||\n||",
+        "- \n-",
+        "a | b\n" * 3000,
+        ":\n- x" * 2000,
+        "?" * 9000,
+        "\n" * 9999,
+        "| " + "-" * 90_000 + "x |",
+    ],
 )
 def test_hostile_texts_have_statements_too(text: str) -> None:
     for one in stated(text):
