@@ -91,4 +91,3 @@ def test_another_worker_continues_the_work_of_a_killed_one(source: Repository, t
     assert lines.count("source 3 end") == 1
     assert source.git("show", "result:part.txt") == "part 3"
     assert subjects(source)[1:] == ["Iteration 2", "Iteration 1", "begin"], (tmp_path / "two.out").read_text()
-    assert list(tmp_path.rglob("checkouts/*")) == [], "both copies are removed"
