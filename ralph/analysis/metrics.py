@@ -11,16 +11,7 @@ from typing import NamedTuple
 
 from pydantic import JsonValue
 
-from ralph.analysis.result import (
-    CONFIDENCE_WEIGHTS,
-    CompletionSignal,
-    Level,
-    Metrics,
-    Reply,
-    Signal,
-    Signals,
-    Source,
-)
+from ralph.analysis.result import CONFIDENCE_WEIGHTS, CompletionSignal, Level, Metrics, Reply, Signal, Signals, Source
 from ralph.analysis.text import PrefilteredPattern, Reading
 from ralph.status import Status, StatusReport
 from ralph.system.text import pattern, storable

@@ -1,6 +1,7 @@
 """`ralph diff` and `ralph rollback`: the files of a run by its checkpoints, compared and restored."""
 
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -18,8 +19,6 @@ if TYPE_CHECKING:
     from ralph.workspace.checkpoints import FileChange, Restored
 
 _MOST = 20_000_000
-"""The greatest number of characters of a difference that are shown."""
-
 _APART = " is a repository of its own: what the run changed in it is not part of this."
 
 _STYLES = (("+++", "bold"), ("---", "bold"), ("diff ", "bold"), ("@@", "cyan"), ("+", "green"), ("-", "red"))
@@ -29,6 +28,9 @@ Iteration = Annotated[
     int | None, typer.Option("--iteration", metavar="N", min=1, help="Only that iteration; else the whole run.")
 ]
 Stat = Annotated[bool, typer.Option("--stat", help="Only the files, with the numbers of added and removed lines.")]
+Patch = Annotated[
+    Path | None, typer.Option("--output", "-o", metavar="FILE", resolve_path=True, help="Patch for `git apply`.")
+]
 To = Annotated[
     str,
     typer.Option(
@@ -49,24 +51,28 @@ async def diff(
     any_folder: AnyFolder = False,
     iteration: Iteration = None,
     stat: Stat = False,
+    output: Patch = None,
     as_json: AsJson = False,
     store: StoreName = None,
 ) -> None:
     """Show what a run has changed, in commits and in uncommitted files, according to its checkpoints."""
     async with opened_run(run, store, any_folder=any_folder) as (opened, record):
-        before, after, files, text, inner = await difference_of(opened, record, iteration, 1 if stat else _MOST)
+        limit = 1 if stat or output else _MOST
+        before, after, files, text, inner = await difference_of(opened, record, iteration, limit, output)
     if as_json:
         changed = [file._asdict() for file in files]
         ends = {"iteration": iteration, "before": before, "after": after}
-        whole = {} if stat else {"diff": text}
+        whole = {} if stat or output else {"diff": text}
         print_json({"run": record.id, **ends, "files": changed, **whole, "repositories_changed": inner})
         return
-    for each in inner:  # standard output may be a patch for another program
+    for each in inner:  # standard output has the difference alone
         sys.stderr.write(f"{printable(each)}{_APART}\n")
     if stat and files:
         from ralph.watch.report_stats import diffstat
 
         print_paragraph("\n".join(diffstat(files)))
+    elif files and output:
+        print_paragraph(f"Wrote {one_line(str(output), 400)}.")
     elif text:
         _print_diff(text)
     else:
@@ -75,7 +81,7 @@ async def diff(
 
 
 async def difference_of(
-    store: "Store", run: "RunRecord", iteration: int | None, limit: int = _MOST
+    store: "Store", run: "RunRecord", iteration: int | None, limit: int = _MOST, patch: Path | None = None
 ) -> "tuple[str, str, list[FileChange], str, list[str]]":
     """Return the checkpoints around an iteration or the run, the changed files, the difference, nested repositories."""
     from ralph.loop.retention import workspace_of
@@ -86,6 +92,8 @@ async def difference_of(
         files = await checkpoints.files(before, after) if checkpoints else []
         text = await workspace.difference(before, after, limit=limit)
         await _require(run, workspace, before, after)
+        if patch and checkpoints:
+            await checkpoints.write_patch(before, after, patch)
         numbers = range(iteration or 1, (iteration or sys.maxsize - 1) + 1)
         return before, after, files, text, await _changed_inside(store, run, workspace, after, numbers)
 

@@ -22,13 +22,7 @@ Run = Annotated[str, typer.Argument(metavar="[RUN]", help="Its id, the beginning
 Theme = Annotated[str, typer.Option("--theme", metavar="NAME", help="The colours, such as textual-light or nord.")]
 
 
-def watch(
-    *,
-    run: Run = "",
-    any_folder: AnyFolder = False,
-    theme: Theme = "",
-    store: StoreName = None,
-) -> int:
+def watch(*, run: Run = "", any_folder: AnyFolder = False, theme: Theme = "", store: StoreName = None) -> int:
     """Watch all runs, or one, in a terminal app: messages, tools, diffs, evidence, plots; pause, tell, stop."""
     if not (sys.stdin.isatty() and sys.stdout.isatty() and sys.stderr.isatty()):
         logs = f"ralph logs{store_option(store)} -f {run or 'last'}"

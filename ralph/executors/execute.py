@@ -17,16 +17,7 @@ import anyio
 from tenacity import AsyncRetrying, RetryCallState, retry_if_result, stop_after_attempt, wait_random
 
 from ralph.errors import ExecutorUnavailableError, UsageError, in_words
-from ralph.executors.base import (
-    Diagnosed,
-    Executor,
-    FellBack,
-    MessageDelta,
-    ToolFinished,
-    ToolStarted,
-    Turn,
-    TurnEvent,
-)
+from ralph.executors.base import Diagnosed, Executor, FellBack, MessageDelta, ToolFinished, ToolStarted, Turn, TurnEvent
 from ralph.prompt import Prompt
 from ralph.records import events
 from ralph.records.events import Event

@@ -175,13 +175,7 @@ class Finish(NamedTuple):
 
 
 def next_action(
-    state: RunState,
-    now: datetime,
-    *,
-    limits: Limits,
-    breaker: CircuitBreaker,
-    pausing: bool = False,
-    missing: str = "",
+    state: RunState, now: datetime, *, limits: Limits, breaker: CircuitBreaker, pausing: bool = False, missing: str = ""
 ) -> Iterate | Wait | Finish:
     """Return what a run does next; pure, so that any engine can drive a run by it.
 

@@ -273,6 +273,14 @@ class Checkpoints:
             return text
         return f"{text[:limit]}\n[the rest of the difference is left out]\n"
 
+    async def write_patch(self, before: str, after: str, file: Path) -> None:
+        """Write the whole diff of two checkpoints, byte for byte, for `git apply`. Raises `WorkspaceError`."""
+        how = ("-p", "-M", "--binary", "--full-index", "--no-color", "--ignore-submodules=all", f"--output={file}")
+        try:
+            await self._index.own_git("diff-tree", "-r", "--no-ext-diff", "--no-textconv", *how, before, after)
+        except (GitError, OSError) as error:
+            raise WorkspaceError(f"The patch cannot be written: {error}.", "Give another file with -o.") from error
+
     async def files(self, before: str, after: str) -> list[FileChange]:
         """Return the files that differ between two checkpoints; none if one of them no longer exists."""
         found: list[FileChange] = []

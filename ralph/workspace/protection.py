@@ -97,13 +97,7 @@ class Protection:
     """
 
     def __init__(
-        self,
-        workspace: Path,
-        own: Sequence[Path],
-        patterns: Iterable[str],
-        memory: Path,
-        *,
-        but: Sequence[Path] = (),
+        self, workspace: Path, own: Sequence[Path], patterns: Iterable[str], memory: Path, *, but: Sequence[Path] = ()
     ) -> None:
         self.also: Mapping[Path, str] = {}
         self.inner: Inner | None = None

@@ -113,13 +113,7 @@ def in_the_providers_words(failure: Failed, call: Failed | None) -> Failed:
     return call if call and call.status and call.status == failure.status else failure
 
 
-def classify_failure(
-    message: str,
-    *,
-    status: int | None = None,
-    error_type: str = "",
-    code: str = "",
-) -> Failed:
+def classify_failure(message: str, *, status: int | None = None, error_type: str = "", code: str = "") -> Failed:
     """Return a failure that the runtime reports, in Ralph's kinds.
 
     The HTTP status decides, then the runtime's own name for the error, and only then its wording.

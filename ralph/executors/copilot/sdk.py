@@ -69,11 +69,7 @@ class CopilotSDKExecutor(CopilotExecutor):
         """Return the whole environment of the runtime; with an endpoint, it connects to nothing else."""
         ours = {"COPILOT_AUTO_UPDATE": "false", "COPILOT_SKIP_CLI_DOWNLOAD": "1"}
         if self.base_url and self.model:
-            ours |= {
-                "COPILOT_OFFLINE": "true",
-                "COPILOT_PROVIDER_BASE_URL": self.base_url,
-                "COPILOT_MODEL": self.model,
-            }
+            ours |= {"COPILOT_OFFLINE": "true", "COPILOT_PROVIDER_BASE_URL": self.base_url, "COPILOT_MODEL": self.model}
         return {**self.inherited_environment(), **ours}
 
     def classify(self, event: Event) -> Failed | None:
@@ -104,11 +100,7 @@ class CopilotSDKExecutor(CopilotExecutor):
             turn = replace(turn, session_id=None)
         last_session = self._last_review if turn.read_only else self._last_session
         conversation = Conversation(
-            runtime,
-            turn,
-            options=self.session_options(turn),
-            permissions=self.policy(turn),
-            classify=self.classify,
+            runtime, turn, options=self.session_options(turn), permissions=self.policy(turn), classify=self.classify
         )
         cancelled = True
         try:

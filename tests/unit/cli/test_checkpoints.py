@@ -47,6 +47,37 @@ def test_the_whole_run_and_one_iteration_are_shown(ralph: Callable[..., Any], ru
     assert told["iteration"] is None
 
 
+def test_a_patch_in_a_file_has_every_byte(
+    ralph: Callable[..., Any], kept_run: Callable[..., RunRecord], workspace: Path, tmp_path: Path
+) -> None:
+    """What a terminal would obey, other line ends, binary files and other encodings come through `git apply`."""
+    made = {
+        "a.txt": b"one\ntwo\x1b[31mred\x0c\xe2\x80\xae\n",
+        "crlf.txt": b"one\r\ntwo\r\n",
+        "latin.txt": b"caf\xe9 \x85 \n",
+        "b.bin": bytes(range(256)),
+        "no end": b"x",
+    }
+
+    class Odd(ScriptedExecutor):
+        async def execute(self, prompt: Prompt, turn: Turn) -> Output:
+            for name, content in made.items():
+                (turn.workspace / name).write_bytes(content)
+            return await super().execute(prompt, turn)
+
+    repository = Repository.begin(workspace)
+    repository.write("a.txt", "one\n")
+    repository.commit("a")
+    kept_run(executor=Odd([WORKING, DONE]))
+    patch, other = tmp_path / "ralph.patch", tmp_path / "other"
+    subprocess.run(["git", "clone", "-q", workspace, other], check=True)
+    assert "Wrote" in ralph("diff", "last", "--output", str(patch)).out
+    subprocess.run(["git", "apply", "--index", patch], cwd=other, check=True)
+    assert {name: (other / name).read_bytes() for name in made} == made
+    ended = ralph("diff", "--output", str(tmp_path / "none" / "x"))
+    assert (ended.code, "The patch cannot be written" in ended.err) == (2, True)
+
+
 def test_a_run_ends_with_the_last_checkpoint_that_there_is(ralph: Callable[..., Any], run: RunRecord) -> None:
     async def without_a_checkpoint() -> None:
         async with open_store() as store:
