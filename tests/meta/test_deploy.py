@@ -39,7 +39,13 @@ def test_commands_and_options_exist(path: Path) -> None:
     commands: Any = get_command(app)
     for command, rest in re.findall(r"fleet +(worker|submit)((?: +[^\n]*)?)", text):
         known = {option for each in commands.commands[command].params for option in each.opts}
-        assert {word for word in rest.split() if word.startswith("--")} <= known, path
+        assert {word for word in rest.partition(" -- ")[0].split() if word.startswith("--")} <= known, path
+
+
+def test_the_image_takes_no_repository_and_no_secret_from_the_clone() -> None:
+    """Docker reads a file beside the recipe, podman .containerignore."""
+    for path in (DEPLOY / "worker.Containerfile.dockerignore", DEPLOY.parent / ".containerignore"):
+        assert {".git", ".venv", "**/.env*"} <= {*path.read_text(encoding="utf-8").splitlines()}
 
 
 def test_the_compose_file_and_the_workflow_are_valid_yaml() -> None:

@@ -32,7 +32,10 @@ def test_a_workflow_calls_parts_of_the_check(path: Path) -> None:
     assert workflow["permissions"] == {"contents": "read"}, "further rights belong to the job that needs them"
 
 
-@pytest.mark.parametrize("path", [*WORKFLOWS, ROOT / "action.yml"], ids=lambda path: path.name)
+OURS = [*WORKFLOWS, ROOT / "action.yml", ROOT / "deploy" / "github-submit.yml"]
+
+
+@pytest.mark.parametrize("path", OURS, ids=lambda path: path.name)
 def test_no_text_from_outside_is_part_of_a_command(path: Path) -> None:
     assert [
         found for line in commands(read(path)) for found in re.findall(r"\$\{\{(?! matrix\.part).*?\}\}", line)
