@@ -36,6 +36,7 @@ ELSEWHERE = {
     r"^pip install uv && uv run --all-groups pytest|^uv run (pytest|python tests)": "this is the suite itself",
     r"^ralph (serve|watch)|^ralph .*postgresql:": "they have servers, terminals and tests of their own",
     r"^ralph (pause|stop|tell|extend)\b|^git diff \| ralph tell|^ralph breaker reset": "test_live.py has them",
+    r"--from-checkpoint": "it takes a run that was killed; tests/unit/loop/test_recovery.py has one",
     r"model_server --script": "it serves until it is ended; tests/unit/testing has it",
     r"--analyzer moon": "the plug-in of the page is run in Python",
     r"^ralph fleet|^docker|^podman|^kubectl": "the fleet's own tests",
