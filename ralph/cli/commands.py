@@ -33,7 +33,7 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
     "Undo": {"diff": "checkpoints:diff", "rollback": "checkpoints:rollback"},
     "Analyze": {
         "analyze": "analyze:analyze",
-        "replay": "replay:replay",
+        "replay": "replay:app",
         "export": "exchange:export",
         "import": "exchange:import_",
     },

@@ -25,6 +25,7 @@ _ON_THE_WAY = 6
 _TURNS = {"pause": "waits", "halt": "stops"}
 _EVIDENCE = 3
 _WARNINGS = 10
+_LOOPS = 6
 _end = attrgetter("stopped_at", "stop_reason", "saved")
 _DEFAULT_LIMIT = Limits().max_iterations or 0
 
@@ -94,11 +95,36 @@ def print_all(
         results = [replayed_json(first) for first, *_ in replays.results()]
         print_json([*results, *(each.as_json() for each in broken)])
     else:
-        for each in broken[:_WARNINGS]:
-            warn(f"left out: {each}")
-        if len(broken) > _WARNINGS:
-            warn(f"left out: {len(broken) - _WARNINGS} more")
+        _warn_of(broken)
         _print_replays(list(replays.results()), overrides, picture=picture)
+
+
+def print_loops(replays: Replays, broken: Sequence[Broken], overrides: str, notes: Sequence[str]) -> None:
+    """Print many runs on one screen: those that would have saved most, notes, and the picture of them all."""
+    _warn_of(broken)
+    out, results = console(), [first for first, *_ in replays.results()]
+    if overrides:
+        print_text(out, f"with {one_line(overrides, 400)}\n", style="bold")
+    for result in sorted(results, key=attrgetter("saved_cost", "saved", "cost", "passes"), reverse=True)[:_LOOPS]:
+        _print_title(out, result)
+        spent = [_passes(result.passes), *([_dollars(result.cost)] if result.cost else [])]
+        saved = [f"saves {_saved([result])}", f"cuts {_cut([result])}"] if result.saved else []
+        print_text(out, f"  {'; '.join([', '.join(spent), *saved])}")
+    if len(results) > _LOOPS:
+        print_text(out, f"… {len(results) - _LOOPS} more loops; --json has them all")
+    for note in notes:
+        print_text(out, one_line(note, 600), style="dim")
+    if results:
+        print_picture(results)
+    else:
+        out.print("There is no loop among them: Ralph would have had nothing to stop.")
+
+
+def _warn_of(broken: Sequence[Broken]) -> None:
+    for each in broken[:_WARNINGS]:
+        warn(f"left out: {each}")
+    if len(broken) > _WARNINGS:
+        warn(f"left out: {len(broken) - _WARNINGS} more")
 
 
 def warn(text: str) -> None:
@@ -140,15 +166,19 @@ def print_picture(results: Sequence[Replayed]) -> None:
 
 
 def _print_run(out: "Console", result: Replayed, without: Replayed | None) -> None:
+    _print_title(out, result)
+    rows = [*_reasons(result), *_on_the_way(result), *_account(result)]
+    if without is not None:
+        rows.append(("without", _difference(result, without)))
+    _print_rows(out, rows)
+
+
+def _print_title(out: "Console", result: Replayed) -> None:
     stopped = result.stopped_at is not None
     mark = sign(out, STOP_SIGNS.get(result.stop_reason or "", "✗") if stopped else "→")
     colour = "green" if result.stop_reason == "completed" else "red" if stopped else "none"
     title = f"{mark} {one_line(result.run or 'the run', 60)}"
     print_text(out, title, (f"  {_ending(result)}", "not bold"), style=f"bold {colour}")
-    rows = [*_reasons(result), *_on_the_way(result), *_account(result)]
-    if without is not None:
-        rows.append(("without", _difference(result, without)))
-    _print_rows(out, rows)
 
 
 def _ending(result: Replayed) -> str:

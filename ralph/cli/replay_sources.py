@@ -149,7 +149,7 @@ def _number(given: int | list[Any] | None) -> int | None:
 _MOST_FILES = 100_000
 _MOST_BYTES = 64 * 1024 * 1024
 
-_NEW_RUN = 6 * 3600.0
+NEW_RUN = 6 * 3600.0
 """Seconds between two passes after which another run begins: the agents' own limits pass within five hours."""
 
 _CLAUDE = re.compile(r"claude_output_.*(?<!_stream)(?<!_stderr)\.(?:log|txt|jsonl?)\Z", re.DOTALL)
@@ -236,7 +236,7 @@ def _time(name: str) -> datetime | None:
 def _runs(times: Sequence[datetime | None]) -> list[int]:
     number, last, runs = 1, None, list[int]()
     for time in times:
-        if time is not None and last is not None and (time - last).total_seconds() > _NEW_RUN:
+        if time is not None and last is not None and (time - last).total_seconds() > NEW_RUN:
             number += 1
         last = time or last
         runs.append(number)
@@ -261,7 +261,7 @@ def _read(folder: Path, name: str, run: str) -> Line | Broken:
 
 def _begin(written: datetime, duration: Any) -> datetime:
     """Return when a pass began, from the last write to its log, at its end."""
-    took = duration if isinstance(duration, float) and 0 < duration < _NEW_RUN else 0.0
+    took = duration if isinstance(duration, float) and 0 < duration < NEW_RUN else 0.0
     return written - timedelta(seconds=took)
 
 

@@ -31,7 +31,7 @@ def parse_transcript(content: str) -> Fields:
         return _by_iteration_log(content)
     events = _events(content)
     if events:
-        return _by_events(events)
+        return fields_of(Turn.of(events))
     return {"text": content} if content.strip() else {"text": "", "error": "the log is empty"}
 
 
@@ -90,13 +90,13 @@ def _event(line: str) -> Event:
 
 def _known(value: Any) -> Event:
     """Return an event of a known kind, or an object that can only be a result; else an empty one."""
-    event = _mapping(value)
+    event = mapping(value)
     kind = event.get("type", "result" if isinstance(event.get("result"), str) else None)
     return {**event, "type": kind} if isinstance(kind, str) and kind in _KINDS else {}
 
 
 @dataclass(slots=True)
-class _Turn:
+class Turn:
     """The sum of the events of one turn.
 
     Attributes:
@@ -113,7 +113,7 @@ class _Turn:
     streamed: bool = False
 
     @classmethod
-    def of(cls, events: Iterable[Event]) -> "_Turn":
+    def of(cls, events: Iterable[Event]) -> "Turn":
         turn = cls()
         for event in events:
             match event["type"]:
@@ -122,7 +122,7 @@ class _Turn:
                     turn.add(event)
                 case "user":
                     turn.failed |= {
-                        str(block.get("tool_use_id")) for block in _blocks(event) if block.get("is_error") is True
+                        str(block.get("tool_use_id")) for block in blocks_of(event) if block.get("is_error") is True
                     }
                 case "result":
                     turn.result = event
@@ -132,35 +132,35 @@ class _Turn:
 
     def add(self, event: Event) -> None:
         """Add a message of the agent or of a sub-agent, which changes the workspace with its tools as well."""
-        blocks = _blocks(event)
+        blocks = blocks_of(event)
         used = [block for block in blocks if block.get("type") == "tool_use"]
         for block in used:
             key = str(block.get("id") or len(self.calls))
-            self.calls[key] = (str(block.get("name")), _mapping(block.get("input")))
+            self.calls[key] = (str(block.get("name")), mapping(block.get("input")))
         if not used and not event.get("parent_tool_use_id"):
             said = [text for block in blocks if isinstance(text := block.get("text"), str)]
             self.text = "\n".join(said) or self.text
 
 
-def _by_events(events: Sequence[Event]) -> Fields:
-    turn = _Turn.of(events)
+def fields_of(turn: Turn) -> Fields:
+    """Return the fields of a pass from the sum of a turn's events."""
     result = turn.result
-    denied = [_mapping(each) for each in _list(result.get("permission_denials"))]
-    turns, took = _amount(result.get("num_turns")), _amount(result.get("duration_ms"))
+    denied = [mapping(each) for each in _list(result.get("permission_denials"))]
+    turns, took = amount(result.get("num_turns")), amount(result.get("duration_ms"))
     fields: Fields = {
         "text": result["result"] if isinstance(result.get("result"), str) else turn.text,
         "error": _error(turn),
         "denials": len(denied) if isinstance(result.get("permission_denials"), list) else None,
         "tools": len(turn.calls) if turn.streamed else None if turns is None else max(int(turns) - 1, 0),
         "changes": _changes(turn, {str(each.get("tool_use_id")) for each in denied}) if turn.streamed else None,
-        "usage": _usage(_mapping(result.get("usage"))),
-        "cost": _amount(result.get("total_cost_usd", result.get("cost_usd"))),
+        "usage": usage_of(mapping(result.get("usage"))),
+        "cost": amount(result.get("total_cost_usd", result.get("cost_usd"))),
         "duration": None if took is None else took / 1000,
     }
     return {name: value for name, value in fields.items() if value is not None}
 
 
-def _error(turn: _Turn) -> str | None:
+def _error(turn: Turn) -> str | None:
     """Return the failure of the turn; None if it did not fail."""
     result = turn.result
     if not result:
@@ -172,7 +172,7 @@ def _error(turn: _Turn) -> str | None:
     return said if isinstance(said, str) and said.strip() else subtype or "it is not known why"
 
 
-def _changes(turn: _Turn, denied: set[str]) -> Fields | None:
+def _changes(turn: Turn, denied: set[str]) -> Fields | None:
     """Return the changes that the tools made; None if one with an unknown effect was used."""
     done = {key: call for key, call in turn.calls.items() if key not in denied}
     well = [call for key, call in done.items() if key not in turn.failed]
@@ -185,10 +185,10 @@ def _changes(turn: _Turn, denied: set[str]) -> Fields | None:
     return None
 
 
-def _usage(usage: Event) -> Fields | None:
+def usage_of(usage: Event) -> Fields | None:
     """Return the usage; Claude Code counts what it reads from and writes to its cache apart from the input."""
-    cached, stored = _amount(usage.get("cache_read_input_tokens")), _amount(usage.get("cache_creation_input_tokens"))
-    read, written = _amount(usage.get("input_tokens")), _amount(usage.get("output_tokens"))
+    cached, stored = amount(usage.get("cache_read_input_tokens")), amount(usage.get("cache_creation_input_tokens"))
+    read, written = amount(usage.get("input_tokens")), amount(usage.get("output_tokens"))
     if read is None and written is None:
         return None
     counts = {
@@ -199,14 +199,16 @@ def _usage(usage: Event) -> Fields | None:
     return {name: int(count) for name, count in counts.items() if count is not None}
 
 
-def _blocks(event: Event) -> Sequence[Event]:
-    content = _mapping(event.get("message")).get("content")
+def blocks_of(event: Event) -> Sequence[Event]:
+    """Return the blocks of a message of Claude Code's."""
+    content = mapping(event.get("message")).get("content")
     if isinstance(content, str):
         return [{"type": "text", "text": content}]
-    return [_mapping(block) for block in _list(content)]
+    return [mapping(block) for block in _list(content)]
 
 
-def _mapping(value: Any) -> Event:
+def mapping(value: Any) -> Event:
+    """Return a JSON value if it is an object, else an empty one."""
     return cast("Event", value) if isinstance(value, dict) else {}
 
 
@@ -214,7 +216,7 @@ def _list(value: Any) -> Sequence[Any]:
     return cast("list[Any]", value) if isinstance(value, list) else ()
 
 
-def _amount(value: Any) -> float | None:
+def amount(value: Any) -> float | None:
     """Return a number that can be an amount; None for anything else."""
     fits = isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= 10**12
     return float(value) if fits else None
