@@ -55,7 +55,8 @@ class Found:
         looked: each format's place, in short and as a pattern, and the number of files there.
         single: turns with a prompt that was given only once.
         twice: turns in session files of this folder, where the loop's own logs are read.
-        unread: older files beyond the bound.
+        unread: files beyond the bound.
+        covered: this folder, if it has a loop's own logs.
     """
 
     passes: list[Line | Broken] = field(default_factory=list[Line | Broken])
@@ -63,6 +64,7 @@ class Found:
     single: int = 0
     twice: int = 0
     unread: int = 0
+    covered: str = ""
     names: Counter[str] = field(default_factory=Counter[str])
 
     def notes(self) -> Iterator[str]:
@@ -73,11 +75,11 @@ class Found:
         if read or written:
             yield f"Tokens: {read:,} in, {written:,} out"
         if self.single:
-            yield f"Not counted: {self.single:,} turns that are no loop, as their prompt was given only once"
+            yield f"Not counted: {counted(self.single, 'turn')} with a prompt that was given only once: no loop"
         if self.twice:
-            yield f"Not counted: {self.twice:,} turns of this folder's sessions, which its loop logs have already"
+            yield f"Not counted: {counted(self.twice, 'turn')} in sessions of this folder: it has its loop's own logs"
         if self.unread:
-            yield f"Not read: {self.unread:,} older files; {_MOST_BYTES // 1024**2} MiB of each format are read"
+            yield f"Not read: {self.unread:,} files; the newest {_MOST_BYTES // 1024**2} MiB of each format are read"
 
     def add(self, told: Sequence[Told], name: str) -> None:
         """Add a loop; the second one of a name gets a number."""
@@ -97,16 +99,17 @@ def find_loops(here: Path, environment: Mapping[str, str]) -> Found:
     Raises:
         UsageError: there is no log in any of the places.
     """
-    found, covered = Found(), ""
+    found = Found()
     for form in FORMATS:
         base = Path(environment.get(form.variable) or Path.home() / form.home) if form.variable else here
         files = [each for pattern in form.patterns for each in _files(base, pattern.split("/"))]
         found.looked.append((f"{form.name} in {base}", f"{base / form.patterns[0]} ({form.name})", len(files)))
         if form.read:
-            _add_sessions(found, form, form.read, _newest(found, files), here, covered)
+            _add_sessions(found, form, form.read, _newest(found, files), here)
         else:
             _add_logs(found, form, files, here)
-        covered = covered or str(here) if not form.variable and found.passes else covered
+        if not form.variable and found.passes:
+            found.covered = str(here)
     if not any(number for *_, number in found.looked):
         places = ", ".join(pattern for _, pattern, _ in found.looked)
         raise UsageError(
@@ -160,7 +163,7 @@ def _add_logs(found: Found, form: Format, files: Sequence[_File], here: Path) ->
             found.passes.append(named)
 
 
-def _add_sessions(found: Found, form: Format, read: Reader, files: Sequence[_File], here: Path, covered: str) -> None:
+def _add_sessions(found: Found, form: Format, read: Reader, files: Sequence[_File], here: Path) -> None:
     """Add the loops in session files; those of the covered folder are known already.
 
     In a file of this folder each turn is a pass. Elsewhere people talk with their agents as well.
@@ -173,7 +176,7 @@ def _add_sessions(found: Found, form: Format, read: Reader, files: Sequence[_Fil
             found.passes.append(Broken({"file": str(file.path)}, error.strerror or str(error)))
             continue
         for told in turns(_events(content), read):
-            if told.folder and told.folder == covered:
+            if told.folder and told.folder == found.covered:
                 found.twice += 1
                 continue
             at = told.at or datetime.fromtimestamp(file.modified, UTC)

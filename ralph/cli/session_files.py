@@ -202,7 +202,9 @@ class _Sum:
     last: str | None = None
     times: list[datetime] = field(default_factory=list[datetime])
 
-    def add(self, step: Step) -> None:
+    def add(self, step: Step, moment: datetime | None) -> None:
+        if moment is not None and step.kind not in {"folder", "total"}:
+            self.times[1:] = [moment]  # the first and the last one count
         match step.kind:
             case "use":
                 self.turn.calls[step.key or str(len(self.turn.calls))] = (step.said, step.more)
@@ -218,11 +220,6 @@ class _Sum:
                 self.error = step.said
             case _:
                 pass
-
-    def at(self, moment: datetime | None) -> None:
-        """Note the time of a line: the first and the last one count."""
-        if moment is not None:
-            self.times[1:] = [moment]
 
     def told(self, folder: str, spent: Event) -> Told:
         """Return the turn.
@@ -260,8 +257,7 @@ def turns(events: Iterable[Event], read: Reader) -> Iterator[Told]:
                 if begun:
                     yield now.told(folder, _beyond(total, before))
                 now, key, begun, before = _Sum(step.said[:_PROMPT]), step.key, True, {**total}
-            now.add(step)
-        now.at(moment)
+            now.add(step, moment)
     if begun:
         yield now.told(folder, _beyond(total, before))
 
@@ -292,8 +288,8 @@ def _use(key: str, name: str, given: Any) -> Step:
     patched = _PATCHED.search(said[:_PROMPT])
     paths = [patched[1]] if patched else [_text(held.get(each)) for each in ("path", "file_path", "notebook_path")]
     command = held.get("cmd") or held.get("command")
-    words = command if isinstance(command, list) else [command]
-    said = " ".join(_text(word) for word in cast("list[Any]", words))
+    words = cast("list[Any]", command if isinstance(command, list) else [command])
+    said = " ".join(_text(word) for word in words)
     return Step("use", key, _NAMES.get(name, name), {"file_path": "".join(paths), "command": said})
 
 
