@@ -23,7 +23,7 @@ EXAMPLES: Mapping[str, tuple[str, ...]] = {
     "diff": ("ralph diff last", "ralph diff last --stat"),
     "rollback": ("ralph rollback last --to 3", "ralph rollback last --to 0 --yes"),
     "analyze": ("ralph analyze reply.txt", "ralph analyze reply.txt --task task.md --json"),
-    "replay": ("ralph replay --from-logs logs", "ralph replay --run last --set breaker.no_progress=5"),
+    "replay": ("ralph replay --from-logs", "ralph replay --run last --set breaker.no_progress=5"),
     "export": ("ralph export last -o run.jsonl",),
     "import": ("ralph import run.jsonl",),
     "init": ("ralph init", "ralph init --plan"),

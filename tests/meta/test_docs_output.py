@@ -6,6 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[2]
 _LEFT_OUT = "[…]"
 _STATUS = "---RALPH_STATUS---\nEXIT_SIGNAL: false\n---END_RALPH_STATUS---"
@@ -23,12 +25,21 @@ def plain(text: str) -> str:
     return " ".join(text.split())
 
 
-def logs(folder: Path) -> None:
-    """Three passes that worked and six that changed nothing, as another loop leaves them."""
+def sessions(home: Path) -> None:
+    """Three passes that changed a file and six that changed nothing, as Claude Code keeps their sessions."""
+    folder = home / ".claude/projects/-home-me-parser"
+    folder.mkdir(parents=True)
     for number, cost in enumerate((0.6, 0.8, 0.7, 0.5, 0.5, 0.5, 0.4, 0.4, 0.4), start=1):
-        status = f"---RALPH_STATUS---\nFILES_MODIFIED: {int(number < 4)}\nEXIT_SIGNAL: false\n---END_RALPH_STATUS---"
-        result = {"type": "result", "result": f"Looked at part {number}.\n\n{status}", "total_cost_usd": cost}
-        (folder / f"claude_output_{number}.log").write_text(json.dumps(result), encoding="utf-8")
+        call = {"type": "tool_use", "id": "c", "name": "Write", "input": {"file_path": f"{number}.py"}}
+        said = {"type": "text", "text": f"Looked at part {number}."}
+        messages = [{"content": [call]}] * (number < 4) + [{"content": [said]}]
+        lines = [
+            {"type": "user", "cwd": "/home/me/parser", "message": {"content": "Work on the plan."}},
+            *({"type": "assistant", "message": message} for message in messages),
+            {"type": "cost-state", "totalCostUSD": cost},
+        ]
+        stamped = [{**line, "timestamp": f"2026-01-02T03:0{number}:00Z"} for line in lines]
+        (folder / f"{number}.jsonl").write_text("\n".join(map(json.dumps, stamped)), encoding="utf-8")
 
 
 def test_the_chain_of_a_decision() -> None:
@@ -37,13 +48,15 @@ def test_the_chain_of_a_decision() -> None:
     assert plain(shown) == ralph("analyze", "--explain-decision", given=reply)
 
 
-def test_what_the_readme_shows(tmp_path: Path) -> None:
+def test_what_the_readme_shows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     page = (ROOT / "README.md").read_text(encoding="utf-8")
     command, shown = re.findall(r"```text\n\$ uv run ralph ([^\n]+)\n(.*?)```", page, re.DOTALL)[0]
-    folder = tmp_path / command.split()[-1]
-    folder.mkdir()
-    logs(folder)
-    printed = ralph(*command.split()[:-1], str(folder), given="")
+    sessions(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    for name in ("CLAUDE_CONFIG_DIR", "CODEX_HOME", "COPILOT_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    printed = ralph(*command.split(), given="")
     assert all(plain(piece) in printed for piece in shown.split(_LEFT_OUT))
 
 
