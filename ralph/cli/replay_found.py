@@ -102,15 +102,16 @@ def find_loops(here: Path, environment: Mapping[str, str]) -> Found:
     found = Found()
     for form in FORMATS:
         base = Path(environment.get(form.variable) or Path.home() / form.home) if form.variable else here
-        files = [each for pattern in form.patterns for each in _files(base, pattern.split("/"))]
-        found.looked.append((f"{form.name} in {base}", f"{base / form.patterns[0]} ({form.name})", len(files)))
+        files = [each for pattern in form.patterns for each in _files(found, base, pattern.split("/"))]
+        patterns = ", ".join(str(base / pattern) for pattern in form.patterns)
+        found.looked.append((f"{form.name} in {base}", f"{patterns} ({form.name})", len(files)))
         if form.read:
             _add_sessions(found, form, form.read, _newest(found, files), here)
         else:
             _add_logs(found, form, files, here)
-        if not form.variable and found.passes:
+        if not form.variable and any(isinstance(each, Line) for each in found.passes):
             found.covered = str(here)
-    if not any(number for *_, number in found.looked):
+    if not found.passes and not any(number for *_, number in found.looked):
         places = ", ".join(pattern for _, pattern, _ in found.looked)
         raise UsageError(
             f"No log of another tool was found. Ralph looked for {places}.",
@@ -119,16 +120,19 @@ def find_loops(here: Path, environment: Mapping[str, str]) -> Found:
     return found
 
 
-def _files(folder: Path, parts: Sequence[str]) -> Iterator[_File]:
+def _files(found: Found, folder: Path, parts: Sequence[str]) -> Iterator[_File]:
     """Yield the regular files that a pattern names, without following a link below the folder."""
     try:
         with os.scandir(folder) as entries:
             listed = [each for each in islice(entries, _MOST_ENTRIES) if fnmatchcase(each.name, parts[0])]
-    except OSError:
+    except (FileNotFoundError, NotADirectoryError):
+        return
+    except OSError as error:
+        found.passes.append(Broken({"folder": str(folder)}, error.strerror or str(error)))
         return
     for entry in listed:
         if len(parts) > 1 and entry.is_dir(follow_symlinks=False):
-            yield from _files(Path(entry.path), parts[1:])
+            yield from _files(found, Path(entry.path), parts[1:])
         elif len(parts) == 1 and entry.is_file(follow_symlinks=False):
             with suppress(OSError):  # it has gone meanwhile
                 status = entry.stat(follow_symlinks=False)
@@ -155,12 +159,8 @@ def _add_logs(found: Found, form: Format, files: Sequence[_File], here: Path) ->
             continue
         title = f"{folder.relative_to(here.parent)} ({form.name})"
         for each in read_logs(folder):
-            named = (
-                evolve(each, run=title + (each.name or "").removeprefix(folder.name))
-                if isinstance(each, Line)
-                else each
-            )
-            found.passes.append(named)
+            known = isinstance(each, Line)
+            found.passes.append(evolve(each, run=f"{title}{str(each.run)[len(folder.name) :]}") if known else each)
 
 
 def _add_sessions(found: Found, form: Format, read: Reader, files: Sequence[_File], here: Path) -> None:

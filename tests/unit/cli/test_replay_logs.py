@@ -342,7 +342,7 @@ def test_hostile_lines_are_left_out_and_the_rest_counts(
     for path, lines in files.items():
         keep(path, [*HOSTILE, *[each for line in lines for each in (line, *HOSTILE)]])
     found = [each for each in find_loops(here, {}).passes if isinstance(each, Line)]
-    assert len([each for each in found if "parser" in each.text]) == 2
+    assert len([each for each in found if "parser" in (each.text or "")]) == 2
     shown = ralph("replay", "--from-logs")
     assert shown.code == 0
     assert not {"\x1b", "\u202e", "\x07"} & {*shown.out, *shown.err}
@@ -365,6 +365,14 @@ def test_links_pipes_and_unreadable_files_are_not_followed(home: Path, tmp_path:
     (here / "logs").symlink_to(outside)
     with pytest.raises(UsageError, match="No log of another tool was found"):
         find_loops(here, {})
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root reads every folder")
+def test_a_folder_that_cannot_be_read_is_named(home: Path, ralph: Callable[..., Any]) -> None:
+    (home / ".claude/projects").mkdir(parents=True, mode=0)
+    ended = ralph("replay", "--from-logs")
+    assert ended.code == 0
+    assert f"left out: folder {home / '.claude/projects'}: Permission denied" in ended.err
 
 
 def test_files_beyond_the_bound_are_left_out_the_newest_first(
