@@ -168,7 +168,7 @@ def _add_sessions(found: Found, form: Format, read: Reader, files: Sequence[_Fil
 
     In a file of this folder each turn is a pass. Elsewhere people talk with their agents as well.
     """
-    loops = defaultdict[tuple[str, str], list[Told]](list)
+    loops, seen = defaultdict[tuple[str, str], list[Told]](list), set[object]()
     for file in files:
         try:
             content = read_regular(file.path, _MOST_BYTES)
@@ -176,6 +176,10 @@ def _add_sessions(found: Found, form: Format, read: Reader, files: Sequence[_Fil
             found.passes.append(Broken({"file": str(file.path)}, error.strerror or str(error)))
             continue
         for told in turns(_events(content), read):
+            same = (told.folder, told.at, told.prompt, told.fields["text"])
+            if told.at and same in seen:  # an agent may copy a session into that which continues it
+                continue
+            seen.add(same)
             if told.folder and told.folder == found.covered:
                 found.twice += 1
                 continue
