@@ -39,7 +39,7 @@ async def submit(
     prompt: Annotated[str | None, typer.Argument(metavar="PROMPT", help="The task, if it is only one.")] = None,
     file: TaskFile = None,
     repository: Annotated[
-        str | None, typer.Option("--repository", metavar="URL", help="A git repository, which gets a fresh worktree.")
+        str | None, typer.Option("--repository", metavar="URL", help="A git repository; the task works in a copy.")
     ] = None,
     folder: Annotated[Path | None, typer.Option("--folder", metavar="DIR", help="A folder to work in.")] = None,
     ref: Annotated[str | None, typer.Option("--ref", metavar="REF", help="Where to begin in the repository.")] = None,
@@ -74,6 +74,7 @@ async def submit(
         "after": after,
         "limits": {"max_iterations": max_iterations} if max_iterations else None,
     }
+    _require_folder(folder, store)
     tasks = _given_tasks(file, {key: value for key, value in given.items() if value is not None})
     async with _opened(store) as opened:
         ids = await opened.submit(tasks)
@@ -81,6 +82,18 @@ async def submit(
         print_json({"submitted": ids})
     else:
         print_paragraph(f"Submitted {_count(len(ids), 'task')}{f': {ids[0]}' if len(ids) == 1 else ''}.")
+
+
+def _require_folder(folder: Path | None, store: str | None) -> None:
+    """Raise `UsageError` for a folder that is not there, unless a worker on another machine may have it."""
+    from ralph.store import file_of
+
+    if folder is None or folder.expanduser().is_dir() or file_of(configured_store(store, Path.cwd())) is None:
+        return
+    raise UsageError(
+        f"The folder {str(folder)!r} does not exist.",
+        "Correct --folder. Only with a store on PostgreSQL, another machine may have the folder.",
+    )
 
 
 def _given_tasks(file: Path | None, given: dict[str, Any]) -> "list[Task]":
@@ -97,7 +110,7 @@ def _given_tasks(file: Path | None, given: dict[str, Any]) -> "list[Task]":
         given["task"] = sys.stdin.read()
     if "repository" not in given:
         given.setdefault("folder", Path.cwd())
-    return tasks_of([given], "The command line")
+    return tasks_of([given], "The command line", Path.cwd())
 
 
 @app.command()
@@ -210,7 +223,7 @@ def _print_status(found: "FleetStatus", entries: "list[Entry]") -> None:
 def _row(entry: "Entry") -> tuple[str, ...]:
     state = "blocked" if entry.state == "queued" and entry.blocked else entry.state.replace("_", " ")
     name = f"{entry.name} " if entry.name else ""
-    what = entry.task.task.strip().partition("\n")[0][:80]
+    what = entry.text.strip().partition("\n")[0][:80]
     return f"{name}{entry.id}", state, str(entry.iterations), entry.worker, entry.place, what
 
 
@@ -246,11 +259,21 @@ async def show(*, task: TaskId, as_json: AsJson = False, store: StoreName = None
     facts = [
         entry.reason and f"{entry.reason[0].upper()}{entry.reason[1:]}.".replace("..", "."),
         entry.cost and f"It cost {entry.cost:.2f} dollars.",
-        *(f"It waits for {each['name'] or each['id']} ({each['state']})." for each in waits),
+        *(_waiting(each, store) for each in needed),
         entry.run_id and f"`ralph show {entry.run_id}{store_option(store)}` shows its run.",
     ]
     for fact in filter(None, facts):
         print_paragraph(str(fact))
+
+
+def _waiting(needed: "Entry", store: str | None) -> str:
+    """Return that a task waits for another one, in words."""
+    name, state = needed.name or needed.id, needed.state.replace("_", " ")
+    if needed.state not in {"failed", "stopped", "set_aside"}:
+        return f"It waits for {name} ({state})."
+    return (
+        f"It waits for {name}, which is {state}: it can't start until `ralph fleet retry {name}{store_option(store)}`."
+    )
 
 
 @app.command()

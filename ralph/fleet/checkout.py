@@ -36,6 +36,9 @@ _TAKEN = "lock"
 _STRAY = 3600.0
 """Seconds after which a folder without a lock is a leftover."""
 
+_INSISTS = 3.0
+"""Seconds for which the removal of a folder is tried."""
+
 _SUBJECT = 72
 _WALKED = 1_000_000
 _GITLINK = "160000"
@@ -66,6 +69,10 @@ class Checkout:
             WorkspaceError: they cannot be kept.
         """
         return ""
+
+    async def has(self, commit: str) -> bool:
+        """Return whether the attempt began with a commit, or after it."""
+        return True
 
     async def deliver(self, record: RunRecord | None = None) -> Delivery:
         """Save the files, and deliver them as the run's result.
@@ -127,8 +134,12 @@ class RepositoryCheckout(Checkout):
                 self._pushed = self._tip
         return self._tip
 
+    async def has(self, commit: str) -> bool:
+        return await self._mirror.follows(self.start, commit)
+
     async def deliver(self, record: RunRecord | None = None) -> Delivery:
-        await self.save(_subject(record))
+        reason = record and (record.stop_reason or record.state)
+        await self.save(subject(record.task, record.id, reason or "") if record else "")
         if self._tip == self._base:
             return Delivery("nothing", where=self._mirror.source.address, problem=self._problem)
         refused = ""
@@ -243,7 +254,7 @@ async def checkout(task: Task, attempt: int, state: Path, *, run: str = "") -> A
     branch = await _branch(mirror, task.branch or f"ralph/{run}")
     base = await mirror.base(task.ref or "")
     start = await _start(mirror, run, branch, base) if attempt > 1 else base
-    home, handle = await anyio.to_thread.run_sync(_home, state, f"{run}-{attempt}-")
+    home, handle = _home(state, f"{run}-{attempt}-")  # not in a thread: a cancellation would lose it
     try:
         place = RepositoryCheckout(home, mirror, run=run, branch=branch, base=base, start=start)
         try:
@@ -331,15 +342,33 @@ def _remove(home: Path) -> bool:
     """Remove an attempt's folder, whatever an agent has done to it; return False for one that is to be kept."""
     if (home / "keep").exists():
         return False
-    shutil.rmtree(home, ignore_errors=True)
-    if home.exists():  # folders that their owner may not enter
-        for folder, names, _ in os.walk(home):
-            for path in (Path(folder, name) for name in names):
-                with suppress(OSError):
-                    if not path.is_symlink():
-                        path.chmod(0o700)
-        shutil.rmtree(home, ignore_errors=True)
+    ends = time.monotonic() + _INSISTS
+    while not _emptied(home) and time.monotonic() < ends:
+        _open_folders(home)
+        time.sleep(0.1)  # git, or a tool of the agent, is just ending and still writes
     return not home.exists()
+
+
+def _emptied(home: Path) -> bool:
+    """Remove a folder, the lock last: what is left without one looks as if it were just being made."""
+    with suppress(OSError):
+        for path in home.iterdir():
+            if path.is_dir() and not path.is_symlink():
+                shutil.rmtree(path, ignore_errors=True)
+            elif path.name != _TAKEN:
+                path.unlink()
+        if [path.name for path in home.iterdir()] in ([], [_TAKEN]):
+            shutil.rmtree(home)
+    return not home.exists()
+
+
+def _open_folders(home: Path) -> None:
+    """Make folders that their owner may not enter accessible."""
+    for folder, names, _ in os.walk(home):
+        for path in (Path(folder, name) for name in names):
+            with suppress(OSError):
+                if not path.is_symlink():
+                    path.chmod(0o700)
 
 
 def _is_plain(git: Path) -> bool:
@@ -370,10 +399,9 @@ def _author() -> dict[str, str]:
     }
 
 
-def _subject(record: RunRecord | None) -> str:
-    if record is None:
-        return ""
-    lines = record.task.strip().splitlines()
+def subject(task: str, run: str, reason: str) -> str:
+    """Return the message of the commit with a run's result."""
+    lines = task.strip().splitlines()
     first = " ".join(lines[0].split()) if lines else ""
-    subject = first if len(first) <= _SUBJECT else f"{first[: _SUBJECT - 1]}…"
-    return f"{subject or 'Work of a run'}\n\nRalph's run {record.id}: {record.stop_reason or record.state}."
+    short = first if len(first) <= _SUBJECT else f"{first[: _SUBJECT - 1]}…"
+    return f"{short or 'Work of a run'}\n\nRalph's run {run}: {reason}."

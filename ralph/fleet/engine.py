@@ -8,6 +8,7 @@ Nothing else in Ralph imports DBOS. It keeps one state for a process, so a proce
 
 import asyncio
 import logging
+import secrets
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
@@ -54,11 +55,13 @@ class Engine:
         self._url = url
         self._queue = f"ralph-{worker}"
         self._step = step
+        self._executor = f"{worker}-{secrets.token_hex(4)}"  # DBOS would take up what others with its id run
 
     async def __aenter__(self) -> Self:
         before = logging.getLogger("dbos").level
         DBOS = self._dbos.DBOS  # noqa: N806 - it is a class
         config: Any = {**_database(self._url), "name": "ralph-fleet", "application_version": VERSION, **_QUIET}
+        config["executor_id"] = self._executor
         DBOS(config=config)
         step = self._step
 

@@ -13,7 +13,7 @@ from typing import Any, Self, TypeVar
 from ralph.errors import StoreError, UsageError
 from ralph.fleet.records import Entry, FleetLimits, FleetStatus
 from ralph.fleet.tables import Tables
-from ralph.fleet.task import Task
+from ralph.fleet.task import Task, require_no_login
 from ralph.store import database_named, default_path, open_store
 
 _T = TypeVar("_T")
@@ -68,8 +68,9 @@ class Fleet:
         """Add tasks to the queue, all or none; return their ids.
 
         Raises:
-            UsageError: a name is taken, or `after` names an unknown task, or goes in a circle.
+            UsageError: an address contains a login, a name is taken, or `after` names an unknown task, or goes in a circle.
         """
+        require_no_login(tasks)
         _require_order(tasks)
         now = datetime.now(UTC)
         rows = [_row(task, now) for task in tasks]

@@ -19,6 +19,7 @@ from urllib.parse import urlsplit
 import anyio
 
 from ralph.errors import WorkspaceError
+from ralph.fleet.task import SCP, has_login
 from ralph.system.files import lock
 from ralph.workspace.gate import ANY, OURS, Git, GitError, environment, read_settings, settings_text
 from ralph.workspace.git_settings import kept, listed
@@ -28,7 +29,6 @@ TOKEN, USER = "RALPH_GIT_TOKEN", "RALPH_GIT_USER"
 """The environment variables with the login for https. No agent gets the token, and nothing stores it."""
 
 _LOOPBACK = frozenset(("localhost", "127.0.0.1", "::1"))
-_SCP = re.compile(r"(?:[\w.-]+@)?[\w][\w.-]*:(?!/?/)[\w./~+@-]+", re.ASCII)
 _NETWORK = 1800.0
 """Seconds that a call over the network may take."""
 
@@ -68,13 +68,13 @@ class Source:
         if text.startswith("file://"):
             text = text.removeprefix("file://")
         if "://" not in text and "::" not in text:
-            if _SCP.fullmatch(text) and not Path(text).exists():
+            if SCP.fullmatch(text) and not Path(text).exists():
                 return cls(text, "ssh")
             if text and text.isprintable() and not text.startswith("-"):
                 return cls(path := os.path.realpath(Path(text).expanduser()), "file", Path(path))
         with suppress(ValueError):
             parts = urlsplit(text)
-            if parts.password is not None or (parts.username is not None and parts.scheme != "ssh"):
+            if has_login(text):
                 raise WorkspaceError(
                     f"The address of a repository on {parts.hostname!r} contains a login.",
                     f"Remove it from the address, and set {TOKEN} in the worker's environment.",

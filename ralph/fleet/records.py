@@ -1,5 +1,7 @@
 """The records of a fleet as its commands and views read them: entries of tasks, workers, limits, and the status."""
 
+import json
+from contextlib import suppress
 from typing import Any, Literal
 
 from pydantic import BaseModel, Field
@@ -78,13 +80,20 @@ class Entry(BaseModel, frozen=True):
         return Task.model_validate_json(self.body)
 
     @property
+    def text(self) -> str:
+        """The task's text, also of one that a newer worker or command has stored; empty if it has none."""
+        with suppress(ValueError, AttributeError):
+            return str(json.loads(self.body).get("task", ""))
+        return ""
+
+    @property
     def workflow_id(self) -> str:
         """The id of the engine's workflow for the present turn."""
         return f"{self.id}.{self.turn}"
 
     def shown(self) -> dict[str, Any]:
         """Return what `--json` shows of it."""
-        return {**self.model_dump(exclude={"body", "labels", "dangling"}), "task": self.task.task}
+        return {**self.model_dump(exclude={"body", "labels", "dangling"}), "task": self.text}
 
 
 class WorkerEntry(BaseModel, frozen=True):

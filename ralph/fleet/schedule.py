@@ -1,13 +1,14 @@
 """Tasks that are submitted again and again, by the clock of the database in UTC."""
 
 import json
+from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
 
 from ralph.errors import UsageError
 from ralph.fleet.fleet import Fleet
 from ralph.fleet.tables import Tables
-from ralph.fleet.task import Task, missing_extra
+from ralph.fleet.task import Task, missing_extra, require_no_login
 from ralph.types import evolve
 
 
@@ -32,24 +33,28 @@ def next_time(cron: str, after: float) -> float:
 
 async def add_schedule(fleet: Fleet, name: str, cron: str, tasks: list[Task]) -> float:
     """Add a schedule, or replace the one of that name; return when it is due first."""
+    require_no_login(tasks)
     due = next_time(cron, await fleet.do(Tables.now))
     body = json.dumps([task.model_dump(mode="json", exclude_defaults=True) for task in tasks])
     await fleet.do(Tables.schedule, name, cron, due, body)
     return due
 
 
-async def submit_due(fleet: Fleet) -> list[str]:
+async def submit_due(fleet: Fleet, note: Callable[[str], None] = lambda _: None) -> list[str]:
     """Submit the tasks of the schedules that are due; return their ids. What was due several times is submitted once.
 
-    Each schedule is submitted by one worker only.
+    Each schedule is submitted by one worker only. `note` is called for one that cannot be submitted this time.
     """
     now, submitted = await fleet.do(Tables.now), list[str]()
     for each in await fleet.schedules():
         if each["due"] > now:
             continue
         count = await fleet.do(Tables.take_due, each["name"], each["due"], next_time(each["cron"], now))
-        if count:
-            submitted += await fleet.submit(_numbered(json.loads(each["body"]), count))
+        try:
+            submitted += await fleet.submit(_numbered(json.loads(each["body"]), count)) if count else []
+        except (UsageError, ValueError) as error:
+            said = str(error) if isinstance(error, UsageError) else "its tasks need another release of Ralph."
+            note(f"The schedule {each['name']} is not submitted this time: {said}")
     return submitted
 
 

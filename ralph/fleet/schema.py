@@ -109,9 +109,13 @@ schedules = Table(
 )
 
 
+saved = Table("fleet_saved", _METADATA, Column("run_id", _Name, primary_key=True), _number("iteration"), _text("tip"))
+"""The commit with the files of a run's last iteration, stored before that iteration is."""
+
+
 def _create(connection: Connection) -> None:
-    _METADATA.create_all(connection)
+    _METADATA.create_all(connection, tables=[tasks, needs, workers, settings, calls, costs, schedules])
     connection.execute(settings.insert().values(name="limits", body="{}"))
 
 
-MIGRATION = Migration("Ralph's fleet", "fleet_version", (_create,), guest=True)
+MIGRATION = Migration("Ralph's fleet", "fleet_version", (_create, saved.create), guest=True)

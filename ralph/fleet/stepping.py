@@ -1,6 +1,7 @@
 """A runner that an engine drives: one call for each iteration, and none that waits."""
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from datetime import datetime
 from types import TracebackType
 from typing import NamedTuple
@@ -8,7 +9,7 @@ from typing import NamedTuple
 import anyio
 
 from ralph.decision.outcomes import Complete, Halt
-from ralph.errors import ExecutorUnavailableError, StoreError, UsageError
+from ralph.errors import ExecutorUnavailableError, OwnershipLostError, StoreError, UsageError
 from ralph.loop.iteration import ActiveRun
 from ralph.loop.lease import Stop
 from ralph.loop.lifecycle import (
@@ -22,7 +23,7 @@ from ralph.loop.lifecycle import (
 )
 from ralph.loop.recovery import take_up
 from ralph.loop.runner import Runner
-from ralph.records.record import RunRecord
+from ralph.records.record import IterationRecord, RunRecord, RunState
 from ralph.types import evolve
 
 
@@ -49,16 +50,22 @@ class SteppedRunner(Runner):
     _pausing: asyncio.Task[None] | None = None
     """The pause of the run, which also sees what the user asks meanwhile."""
 
+    _ended_state: RunState | None = None
+    keep: Callable[[IterationRecord], Awaitable[None]] | None = None
+    """Called with an iteration's record before that is stored."""
+
     async def open(self, task: str, run_id: str) -> RunRecord | None:
         """Begin a run, or take it up if it exists; return its record if it has ended already."""
         record = await self._store.run(run_id)
         if record is not None and record.state == "finished" and not _may_continue(record):
+            self._ended_state = await self._store.state(record)
             return record
         stop = Stop()
         if record is None:
             self._active_run = await begin(self._starting(stop), task, run_id)
         else:
             self._active_run = await take_up(self._starting(stop), record)
+        self._active_run.keep = self.keep
         return None
 
     async def step(self) -> Step:
@@ -115,8 +122,13 @@ class SteppedRunner(Runner):
     @property
     def progress(self) -> tuple[int, float]:
         """The finished iterations of the run, and its cost in US dollars."""
-        run = self._active_run
-        return (run.state.number, run.state.spent.usage.cost or 0.0) if run else (0, 0.0)
+        state = self._active_run.state if self._active_run else self._ended_state
+        return (state.number, state.spent.usage.cost or 0.0) if state else (0, 0.0)
+
+    def disown(self) -> None:
+        """Store nothing of the run any more: another worker may have it."""
+        if (run := self._active_run) is not None:
+            run.log.fail(OwnershipLostError(run.id))
 
     @property
     def is_asked(self) -> bool:

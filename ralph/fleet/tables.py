@@ -90,7 +90,7 @@ class Tables:
             known = {**self._named(wanted - own.keys()), **{name: (id_, "queued") for name, id_ in own.items()}}
             if unknown := sorted(wanted - known.keys()):
                 raise UsageError(f"No task has the name {unknown[0]!r}, which `after` names.", "Submit that one first.")
-            pairs = [(task_id, known[name][0]) for task_id, name in needs if known[name][1] != "done"]
+            pairs = list(dict.fromkeys((id_, known[name][0]) for id_, name in needs if known[name][1] != "done"))
             blocked: dict[str, int] = {}
             for task_id, _ in pairs:
                 blocked[task_id] = blocked.get(task_id, 0) + 1
@@ -102,7 +102,7 @@ class Tables:
             ]
             self.connection.execute(insert(schema.tasks), full)
             if pairs:
-                made = [{"task_id": task_id, "needed_id": needed} for task_id, needed in dict.fromkeys(pairs)]
+                made = [{"task_id": task_id, "needed_id": needed} for task_id, needed in pairs]
                 self.connection.execute(insert(schema.needs), made)
 
     def _open_names(self, names: Sequence[str]) -> str | None:
@@ -200,19 +200,21 @@ class Tables:
 
     # what workers do
 
-    def register(self, worker: WorkerEntry, lease: float, *, dead: bool) -> bool:
+    def register(self, worker: WorkerEntry, lease: float, *, dead: bool, own: str = "") -> bool:
         """Begin a worker's lease; return False if another process under its name has a valid one.
 
         The tasks of an earlier process under this name go back into the queue.
 
         Args:
             dead: the process that has the lease is known to have ended.
+            own: the token of an earlier lease of this process.
         """
         with self.database.transaction(self.connection):
             row = self.connection.execute(self._worker_row(worker.name)).first()
-            if row is not None and row.token and row.token != worker.token and not dead and row.until > self._time():
+            another = row is not None and row.token not in {"", own, worker.token} and row.until > self._time()
+            if another and not dead:
                 return False
-            self._take_from([worker.name])
+            self._take_from([worker.name], kills=0 if own else 1)
             values = self._beating(worker, lease) | {"token": worker.token, "started_at": self._time()}
             self.connection.execute(delete(schema.workers).where(_worker.name == worker.name))
             self.connection.execute(insert(schema.workers).values(name=worker.name, **values))
@@ -260,7 +262,7 @@ class Tables:
         with self.database.transaction(self.connection):
             mine = update(schema.workers).where(_worker.name == name, _worker.token == token)
             if self.connection.execute(mine.values(token="", state="stopped")).rowcount:
-                self._take_from([name])
+                self._take_from([name], kills=0)
 
     def claim(self, worker: WorkerEntry, count: int) -> list[Entry]:
         """Hand out up to so many tasks to a worker, in the order of the queue and within the limits of the fleet.
@@ -315,10 +317,12 @@ class Tables:
         self._set(entry.id, **values, dangling=0)  # the caller sees what it was
         return entry.model_copy(update=values)
 
-    def next_turn(self, entry: Entry) -> Entry:
-        """Count another turn of a task, with a workflow of its own."""
+    def next_turn(self, entry: Entry) -> Entry | None:
+        """Count another turn of a task, with a workflow of its own; None if it is not this worker's any more."""
         with self.database.transaction(self.connection):
-            self._set(entry.id, turn=entry.turn + 1)
+            mine = (_task.id == entry.id, _task.worker == entry.worker, _task.turn == entry.turn)
+            if not self.connection.execute(update(schema.tasks).where(*mine).values(turn=entry.turn + 1)).rowcount:
+                return None
         return entry.model_copy(update={"turn": entry.turn + 1})
 
     def let_go(
@@ -344,6 +348,22 @@ class Tables:
                 self.connection.execute(delete(schema.needs).where(_needs.needed_id == entry.id))
             return True
 
+    def keep(self, entry: Entry, iteration: int, tip: str) -> bool:
+        """Store the commit with an iteration's files; return False if the task is not this worker's any more."""
+        with self.database.transaction(self.connection):
+            mine = (_task.id == entry.id, _task.worker == entry.worker, _task.turn == entry.turn)
+            if self.connection.scalar(select(_task.id).where(*mine).with_for_update()) is None:
+                return False
+            self.connection.execute(delete(schema.saved).where(schema.saved.c.run_id == entry.run_id))
+            self.connection.execute(insert(schema.saved).values(run_id=entry.run_id, iteration=iteration, tip=tip))
+            return True
+
+    def kept(self, run_id: str) -> tuple[int, str]:
+        """Return the last iteration of a run with files that were kept, and their commit; 0 without one."""
+        with self.connection.begin():
+            row = self.connection.execute(select(schema.saved).where(schema.saved.c.run_id == run_id)).first()
+            return (row.iteration, row.tip) if row else (0, "")
+
     def call(self, per_minute: int) -> float:
         """Count a call of an agent, and return 0; or the seconds to wait if there were too many in the last minute."""
         with self.database.transaction(self.connection):
@@ -356,18 +376,23 @@ class Tables:
             self.connection.execute(insert(schema.calls).values(at=now))
             return 0.0
 
-    def _take_from(self, names: Sequence[str]) -> tuple[str, ...]:
-        """Put the tasks of lost workers back into the queue; set those aside that were there when too many were."""
+    def _take_from(self, names: Sequence[str], *, kills: int = 1) -> tuple[str, ...]:
+        """Put the tasks of lost workers back into the queue; set those aside that were there when too many were.
+
+        Args:
+            kills: 0 if the workers were not lost, but gave their tasks up.
+        """
         theirs = (_task.worker.in_(names), _task.state.in_(ACTIVE))
         ids = tuple(self.connection.scalars(select(_task.id).where(*theirs).with_for_update()))
         if not ids:
             return ()
-        aside, stops, pauses = _task.kills + 1 >= MOST_KILLS, _task.wanted == "stop", _task.wanted == "pause"
+        aside, stops, pauses = _task.kills + kills >= MOST_KILLS, _task.wanted == "stop", _task.wanted == "pause"
         state = case((aside, "set_aside"), (stops, "stopped"), (pauses, "paused"), else_="queued")
         reason = case((aside, _SET_ASIDE), else_=_LOST)
-        taken = {"state": state, "reason": reason, "kills": _task.kills + 1, "dangling": 1, "worker": "", "wanted": ""}
+        taken = {"state": state, "reason": reason, "kills": _task.kills + kills, "dangling": 1}
         ended = case((aside | stops, self._now), else_=0.0)
-        self.connection.execute(update(schema.tasks).where(*theirs).values(**taken, not_before=0.0, finished_at=ended))
+        values = {**taken, "worker": "", "wanted": "", "not_before": 0.0, "finished_at": ended}
+        self.connection.execute(update(schema.tasks).where(*theirs).values(values))
         return ids
 
     def _beating(self, worker: WorkerEntry, lease: float) -> dict[str, Any]:

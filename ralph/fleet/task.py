@@ -1,6 +1,9 @@
 """The tasks of a fleet, and the files that list them."""
 
 import json
+import os
+import re
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, cast
 
@@ -9,6 +12,7 @@ from pydantic import BaseModel, Field, ValidationError, model_validator
 from ralph.decision.limits import Limits
 from ralph.errors import UsageError, plainly
 from ralph.system.files import read_regular
+from ralph.types import evolve
 
 VERSION = 1
 """Of the records of tasks; a worker leaves tasks with a greater one to newer workers."""
@@ -16,6 +20,10 @@ VERSION = 1
 _MOST_BYTES = 50_000_000
 _MOST_TASKS = 100_000
 
+SCP = re.compile(r"(?:[\w.-]+@)?[\w][\w.-]*:(?!/?/)[\w./~+@-]+", re.ASCII)
+"""An address such as USER@HOST:PATH."""
+
+_LOGIN = re.compile(r"(\w*)://([^/?#]*)@")
 _NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,79}$"
 
 
@@ -67,8 +75,26 @@ class Task(BaseModel, frozen=True, extra="forbid"):
         return self.repository or str(self.folder)
 
 
+def has_login(address: str) -> bool:
+    """Return whether an address contains a password or a token; the user of an ssh address is none."""
+    found = _LOGIN.search(address)
+    return found is not None and (found[1] != "ssh" or ":" in found[2])
+
+
+def require_no_login(tasks: Iterable[Task]) -> None:
+    """Raise `UsageError` for a task with a login in its repository's address, before anything stores it."""
+    for task in tasks:
+        if has_login(task.repository or ""):
+            raise UsageError(
+                f"The address of the repository of task {task.name or task.task[:40]!r} contains a login.",
+                "Remove it from the address, and set RALPH_GIT_TOKEN in the worker's environment.",
+            )
+
+
 def read_tasks(path: Path) -> list[Task]:
     """Return the tasks of a YAML or JSON file: a list, or a table with `tasks` and what they have in common.
+
+    Relative folders and repositories are those beside the file.
 
     Raises:
         UsageError: the file cannot be read, or a task in it is not valid.
@@ -80,11 +106,11 @@ def read_tasks(path: Path) -> list[Task]:
         raise UsageError(f"{path} cannot be read: {why}.", "Name a file of tasks in YAML or JSON.") from None
     if len(text) > _MOST_BYTES:
         raise UsageError(f"{path} is larger than {_MOST_BYTES:,} bytes.", "Submit it in several parts.")
-    return tasks_of(_parsed(text, path), str(path))
+    return tasks_of(_parsed(text, path), str(path), path.parent)
 
 
-def tasks_of(given: Any, name: str) -> list[Task]:
-    """Return the tasks of a parsed file. Raises `UsageError`, which names the file and the task."""
+def tasks_of(given: Any, name: str, base: Path) -> list[Task]:
+    """Return the tasks of a parsed file in a folder. Raises `UsageError`, which names the file and the task."""
     table = cast("dict[str, Any]", given) if isinstance(given, dict) else {"tasks": given}
     common = {key: value for key, value in table.items() if key != "tasks"}
     listed: Any = table.get("tasks", [common] if "task" in common else None)
@@ -93,7 +119,20 @@ def tasks_of(given: Any, name: str) -> list[Task]:
     items = cast("list[Any]", listed)
     if len(items) > _MOST_TASKS:
         raise UsageError(f"{name} has more than {_MOST_TASKS:,} tasks.", "Submit it in several parts.")
-    return [_task({**common, **_table(item, name, number)}, name, number) for number, item in enumerate(items, 1)]
+    tables = [{**common, **_table(item, name, number)} for number, item in enumerate(items, 1)]
+    return [_in(base, _task(table, name, number)) for number, table in enumerate(tables, 1)]
+
+
+def _in(base: Path, task: Task) -> Task:
+    """Return a task with its relative folder or repository made absolute: a worker has another current folder."""
+    given = str(task.folder) if task.repository is None else task.repository
+    if "://" in given or "::" in given or given.startswith("~"):
+        return task
+    found = Path(os.path.abspath(base / given))  # noqa: PTH100 - links stay as they are written
+    if task.repository is None:
+        return evolve(task, folder=found)
+    is_address = SCP.fullmatch(given) and not found.exists()
+    return task if is_address else evolve(task, repository=str(found))
 
 
 def _parsed(text: str, path: Path) -> Any:

@@ -11,14 +11,17 @@ from typing import Any, Literal, NamedTuple
 import anyio
 import anyio.to_thread
 
-from ralph.fleet.checkout import Checkout, checkout
+from ralph.errors import OwnershipLostError, WorkspaceError
+from ralph.fleet.checkout import Checkout, checkout, subject
+from ralph.fleet.fleet import Fleet
 from ralph.fleet.records import Entry
 from ralph.fleet.stepping import Step, SteppedRunner
+from ralph.fleet.tables import Tables
 from ralph.fleet.task import Task
 from ralph.loop.assembly import confinement_for, runner_arguments
 from ralph.plugins import Plugins
 from ralph.plugins.loading import load_plugins
-from ralph.records.record import RunRecord
+from ralph.records.record import IterationRecord, RunRecord
 from ralph.settings import Source, read_settings
 from ralph.store import Store
 
@@ -27,13 +30,13 @@ class Setting(NamedTuple):
     """The settings that all turns of a worker have in common.
 
     Attributes:
-        url: of the store.
+        fleet: that the worker belongs to.
         state: the folder for checkouts.
         trust: consent to the settings that come with repositories and folders.
         plugins: used in place of those of each workspace.
     """
 
-    url: str
+    fleet: Fleet
     state: Path
     trust: bool = False
     plugins: Plugins | None = None
@@ -67,6 +70,7 @@ class Turn:
         self._setting = setting
         self._stack = AsyncExitStack()
         self._place: Checkout | None = None
+        self._unsaved = False
         self._plugins: Plugins | None = None
         self.runner: SteppedRunner | None = None
         self.store: Store | None = None
@@ -107,10 +111,12 @@ class Turn:
         """
         entry, setting, self.store = self.entry, self._setting, store
         task = entry.task
+        if entry.dangling:  # its worker has lost it, so that what it still has of the run is refused from now on
+            await store.release(entry.run_id, await store.holder(entry.run_id) or "none")
         attempt = entry.turn + entry.kills
         self._place = await self._stack.enter_async_context(checkout(task, attempt, setting.state, run=entry.run_id))
         folder = self._place.path
-        source = Source(f"task {entry.id}", _settings(task, setting.url))
+        source = Source(f"task {entry.id}", _settings(task, setting.fleet.url))
         found = read_settings(folder, more=[source], trust=setting.trust)
         plugins = self._plugins = setting.plugins or load_plugins(found, folder, trust=setting.trust)
         await confinement_for(found.settings, folder).require()
@@ -118,21 +124,50 @@ class Turn:
             **runner_arguments(found.settings, workspace=folder, plugins=plugins),
             "store": store,
         }
-        if entry.dangling:  # its worker has lost it, so that what it still has of the run is refused from now on
-            await store.release(entry.run_id, await store.holder(entry.run_id) or "none")
         self.runner = await self._stack.enter_async_context(SteppedRunner(**arguments))
+        self.runner.keep = self._keep
         ended = await self.runner.open(task.task, entry.run_id)
         number, cost = self.runner.progress
-        self._began = (number, min(entry.cost, cost))
+        self._began = (min(number, entry.iterations) if ended else number, min(entry.cost, cost))
+        await self._require_files(number)
         return ended
+
+    async def _require_files(self, number: int) -> None:
+        """Raise `WorkspaceError` if the place lacks the files of the run's last iteration."""
+        if self._place is None or self.entry.task.repository is None or not number:
+            return
+        kept, tip = await self._setting.fleet.do(Tables.kept, self.entry.run_id)
+        if kept < number or not await self._place.has(tip):
+            raise WorkspaceError(
+                f"The files of iteration {number} were lost with the worker that had them.",
+                f"`ralph fleet retry {self.entry.name or self.entry.id}` begins anew.",
+            )
+
+    async def _keep(self, record: IterationRecord) -> None:
+        """Save an iteration's files before it counts as finished; `step` reports files that cannot be saved."""
+        if self.lost:
+            raise OwnershipLostError(self.entry.run_id)
+        if self._place is None or self.entry.task.repository is None:
+            return
+        note = f"Iteration {record.number}"
+        if record.decision.kind in {"complete", "halt"}:
+            reason = "completed" if record.decision.kind == "complete" else getattr(record.decision, "stop_reason", "")
+            note = subject(self.entry.task.task, self.entry.run_id, reason)
+        try:
+            tip, self._unsaved = await self._place.save(note), False
+        except WorkspaceError:
+            self._unsaved = True
+            return
+        if not await self._setting.fleet.do(Tables.keep, self.entry, record.number, tip):
+            raise OwnershipLostError(self.entry.run_id)
 
     async def step(self) -> Step:
         """Run one step of the run."""
         assert self.runner is not None
-        before = self.runner.progress[0]
         step = await self.runner.step()
-        if self.runner.progress[0] > before and step.ended is None and self._place is not None:
+        if self._unsaved and step.ended is None and self._place is not None:
             await self._place.save(f"Iteration {self.runner.progress[0]}")
+            self._unsaved = False
         return step
 
     async def deliver(self, record: RunRecord) -> str:
@@ -193,6 +228,8 @@ class Turn:
     def lose(self) -> None:
         """End what runs, and store nothing more."""
         self.lost = self.spoiled = True
+        if self.runner is not None:
+            self.runner.disown()
         self._scope.cancel()
 
 

@@ -1,6 +1,5 @@
 """The fleet as viewers show it: read without changing the store, and its page of the dashboard."""
 
-import json
 from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -44,9 +43,7 @@ class FleetView(NamedTuple):
     @staticmethod
     def text(task: Entry) -> str:
         """Return a task's text, also of one that a newer worker or command has stored; empty if it has none."""
-        with suppress(ValueError, AttributeError):
-            return str(json.loads(task.body).get("task", ""))
-        return ""
+        return task.text
 
     def seen(self, worker: WorkerEntry) -> float:
         """Return the seconds since a worker's last sign of life."""

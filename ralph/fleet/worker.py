@@ -85,7 +85,7 @@ class Worker:
             raise UsageError(f"{named[:80]!r} is not the name of a worker.", "Use letters, digits, dots and dashes.")
         self._fleet = Fleet(url, patience=lease / 3)
         state = default_path().parent / "fleet"
-        self._setting = Setting(self._fleet.url, state, trust, plugins)
+        self._setting = Setting(self._fleet, state, trust, plugins)
         self._engine = Engine(self._fleet.url, named, self._step)
         self._me = WorkerEntry(
             name=named,
@@ -202,7 +202,11 @@ class Worker:
     async def _resume(self, turn: Turn) -> None:
         """Resume the workflow of a turn on this worker; begin another one if that has ended or was lost."""
         if not await self._engine.resume(turn.entry.workflow_id):
-            turn.entry = await self._fleet.do(Tables.next_turn, turn.entry)
+            following = await self._fleet.do(Tables.next_turn, turn.entry)
+            if following is None:
+                turn.lose()
+                return
+            turn.entry = following
             await self._engine.start(turn.entry.id, turn.entry.workflow_id)
 
     async def _heal(self) -> None:
@@ -295,7 +299,7 @@ class Worker:
             delivered = await turn.deliver(record)
         except RalphError as error:
             return await self._let_go(turn, "failed", f"the result was not delivered: {error}")
-        said = f"{record.stop_reason}: {record.detail}"
+        said = f"{(record.stop_reason or 'ended').replace('_', ' ')}: {record.detail}"
         return await self._let_go(turn, state, f"{said}; {delivered}" if delivered else said)
 
     async def _let_go(self, turn: Turn, state: str, reason: str, *, delay: float = 0.0) -> dict[str, Any]:
@@ -335,7 +339,7 @@ class Worker:
         """Return a store that no other run uses now."""
         if self._stores:
             return self._stores.pop()
-        return await self._keep.enter_async_context(open_store(self._setting.url))
+        return await self._keep.enter_async_context(open_store(self._fleet.url))
 
     # the lease
 
@@ -382,10 +386,11 @@ class Worker:
 
     async def _begin_anew(self) -> None:
         """Begin another lease after the tasks were given up; those that no other worker has taken are queued again."""
-        self._me = self._me.model_copy(update={"token": secrets.token_hex(8)})
+        anew = self._me.model_copy(update={"token": secrets.token_hex(8)})
         with suppress(StoreError):
-            self._gave_up = not await self._fleet.do(Tables.register, self._me, self._lease, dead=True)
-            self._beaten = monotonic()
+            call = Tables.register
+            if await self._fleet.do(call, anew, self._lease, dead=False, own=self._me.token):
+                self._me, self._gave_up, self._beaten = anew, False, monotonic()
 
     def _lose_all(self, why: str) -> None:
         turns = [turn for turn in self._turns.values() if not turn.lost]
@@ -411,7 +416,7 @@ class Worker:
         cared = -_CARE
         while True:
             with suppress(RalphError):
-                await submit_due(self._fleet)
+                await submit_due(self._fleet, self._note)
                 if self._look is not None:
                     self._look(await self._fleet.status())
             if monotonic() - cared > _CARE:

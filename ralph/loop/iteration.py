@@ -1,6 +1,6 @@
 """One iteration, from the prompt to its durable record."""
 
-from collections.abc import Collection, Generator, Mapping
+from collections.abc import Awaitable, Callable, Collection, Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -91,6 +91,7 @@ class ActiveRun:
         written: the task as the user wrote it; empty after a resume, as only the masked one is stored.
         told: what the agent is told of the last checks, by their masked output.
         feedback: that of `state.guidance` as the agent is told it; empty if that is the same.
+        keep: called with an iteration's record before that is stored, to keep the files first.
     """
 
     record: RunRecord
@@ -109,6 +110,7 @@ class ActiveRun:
     written: str = ""
     told: Mapping[str, str] = field(default_factory=dict[str, str])
     feedback: str = ""
+    keep: Callable[[IterationRecord], Awaitable[None]] | None = None
 
     @property
     def task(self) -> str:
@@ -372,6 +374,8 @@ async def _conclude(parts: Parts, run: ActiveRun, output: Output, started_at: da
         last_message=run.messages[-1].seq if run.messages else 0,
     )
     record, since = judged(verification=verification), monotonic()
+    if run.keep is not None:
+        await run.keep(record)
     await run.log.commit(*_finished(run, record, analysed), iteration=record)
     state = run.state.after(record)
     if verification is not None:  # the agent is told more than is stored

@@ -1,7 +1,8 @@
 """A fleet's worker with a scripted agent: `python fleet_worker.py URL NAME [SLOTS] [LEASE] [--until-empty]`.
 
 The task's text is JSON: `iterations` until it is done, `seconds` that each takes in a process of its own, `log`, a file
-that gets a line at the start and the end of each, and `kills`, the number of an iteration that kills the worker.
+that gets a line at the start and the end of each, and `kills`, the number of an iteration that kills the worker. With
+FLEET_KILLED_BEFORE=FILE in the environment, the worker that makes that file is killed before it delivers a result.
 """
 
 import json
@@ -17,9 +18,11 @@ import anyio
 
 from ralph.executors.base import Executor, Turn
 from ralph.fleet import Worker
+from ralph.fleet.checkout import RepositoryCheckout
 from ralph.fleet.process import run_worker
-from ralph.plugins import Plugins, Provider, hookimpl
+from ralph.plugins import Delivery, Plugins, Provider, hookimpl
 from ralph.prompt import Prompt
+from ralph.records.record import RunRecord
 from ralph.system.process import run
 from ralph.types.output import Answered, Output, Usage
 
@@ -62,7 +65,21 @@ def _executors() -> list[Provider]:
 AGENT = SimpleNamespace(ralph_executors=_executors)
 
 
+def _killed_before_delivery(flag: Path) -> None:
+    deliver = RepositoryCheckout.deliver
+
+    async def killed_once(self: RepositoryCheckout, record: RunRecord | None = None) -> Delivery:
+        if not flag.exists():
+            flag.touch()
+            os.kill(os.getpid(), signal.SIGKILL)
+        return await deliver(self, record)
+
+    RepositoryCheckout.deliver = killed_once
+
+
 def main() -> None:
+    if flag := os.environ.get("FLEET_KILLED_BEFORE"):
+        _killed_before_delivery(Path(flag))
     given = [each for each in sys.argv[1:] if not each.startswith("--")]
     url, name = given[:2]
     slots, lease = int(given[2]) if len(given) > 2 else 2, float(given[3]) if len(given) > 3 else 15.0

@@ -1,6 +1,7 @@
 """Tasks of a fleet in a repository: workers prepare copies, save the work, and push the result."""
 
 import json
+import signal
 import subprocess
 import sys
 import time
@@ -91,3 +92,20 @@ def test_another_worker_continues_the_work_of_a_killed_one(source: Repository, t
     assert lines.count("source 3 end") == 1
     assert source.git("show", "result:part.txt") == "part 3"
     assert subjects(source)[1:] == ["Iteration 2", "Iteration 1", "begin"], (tmp_path / "two.out").read_text()
+    assert list(tmp_path.rglob("checkouts/*")) == [], "both copies are removed"
+
+
+def test_the_files_of_a_worker_that_is_killed_before_the_delivery_are_in_the_result(
+    source: Repository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = str(tmp_path / "ralph.db")
+    submit(source, tmp_path, store)
+    monkeypatch.setenv("FLEET_KILLED_BEFORE", str(tmp_path / "killed"))
+    with worker(tmp_path, store, "one") as made:
+        assert made.wait(PATIENCE) == -signal.SIGKILL
+    with worker(tmp_path, store, "two") as made:
+        assert made.wait(PATIENCE) == 0, (tmp_path / "two.out").read_text()
+    assert source.git("show", "result:part.txt") == "part 3"
+    ended = run_ralph(["fleet", "show", "t", "--json", "--store", store], own_environment(tmp_path), tmp_path)
+    shown = json.loads(ended.stdout)
+    assert (shown["state"], shown["iterations"], round(shown["cost"], 6)) == ("done", 3, 0.003), shown

@@ -108,6 +108,36 @@ async def test_what_cannot_be_ordered_is_refused_as_a_whole(fleet: Fleet, tasks:
     assert len(await fleet.entries()) == 1
 
 
+async def test_a_task_that_names_another_one_twice_waits_for_it_once(fleet: Fleet):
+    _, second = await fleet.submit([a_task(1, name="first"), a_task(2, after=["first", "first"])])
+    worker = await a_worker(fleet)
+    await let_go(fleet, (await taken(fleet, worker))[0], worker, "done")
+    assert [entry.id for entry in await taken(fleet, worker)] == [second]
+
+
+@pytest.mark.parametrize("address", ["https://me:sesame@host/x.git", "https://sesame@host/x", "ssh://me:sesame@host/x"])
+async def test_a_login_in_an_address_is_refused_and_not_stored(fleet: Fleet, address: str):
+    task = Task(task="x", repository=address)
+    for submitted in (fleet.submit([task]), add_schedule(fleet, "nightly", "0 2 * * *", [task])):
+        with pytest.raises(UsageError, match="contains a login") as raised:
+            await submitted
+        assert "sesame" not in str(raised.value)
+    assert (await fleet.entries(), await fleet.schedules()) == ([], [])
+    await fleet.submit([Task(task="x", repository="ssh://git@host/x.git"), Task(task="x", repository="git@host:x")])
+
+
+async def test_only_the_task_s_worker_keeps_its_files_and_counts_its_turns(fleet: Fleet):
+    await fleet.submit([a_task(1)])
+    worker = await a_worker(fleet)
+    entry = (await taken(fleet, worker))[0]
+    assert await fleet.do(Tables.keep, entry, 1, "abc")
+    assert await fleet.do(Tables.kept, entry.run_id) == (1, "abc")
+    other = entry.model_copy(update={"worker": "other"})
+    assert not await fleet.do(Tables.keep, other, 2, "def")
+    assert await fleet.do(Tables.next_turn, other) is None
+    assert (await fleet.find(entry.id)).turn == entry.turn
+
+
 async def test_the_limits_of_the_whole_fleet(fleet: Fleet):
     await fleet.submit([a_task(number) for number in range(4)])
     worker = await a_worker(fleet)
@@ -187,6 +217,19 @@ async def test_a_process_that_gave_its_tasks_up_queues_them_again_and_takes_none
     assert [entry.id for entry in await taken(fleet, anew, 2)] == [first, second]
 
 
+async def test_a_process_that_begins_anew_takes_no_name_from_another_and_counts_no_lost_worker(fleet: Fleet):
+    task_id = (await fleet.submit([a_task(1)]))[0]
+    worker = await a_worker(fleet)
+    await taken(fleet, worker)
+    anew = worker.model_copy(update={"token": "of its next lease"})
+    assert not await fleet.do(Tables.register, anew, LEASE, dead=False, own="of an earlier one")
+    assert await fleet.do(Tables.register, anew, LEASE, dead=False, own=worker.token)
+    assert ((await fleet.find(task_id)).state, (await fleet.find(task_id)).kills) == ("queued", 0)
+    await taken(fleet, anew)
+    await fleet.do(Tables.leave, anew.name, anew.token)
+    assert ((await fleet.find(task_id)).state, (await fleet.find(task_id)).kills) == ("queued", 0)
+
+
 async def test_control(fleet: Fleet):
     task_id = (await fleet.submit([a_task(1, name="login")]))[0]
     worker = await a_worker(fleet)
@@ -224,6 +267,18 @@ async def test_a_schedule_submits_once_each_time_it_is_due(fleet: Fleet):
     await remove_schedule(fleet, "nightly")
     with pytest.raises(UsageError, match="no schedule"):
         await remove_schedule(fleet, "nightly")
+
+
+async def test_a_schedule_that_cannot_be_submitted_says_so_and_stops_no_other(fleet: Fleet):
+    now, said = await fleet.do(Tables.now), list[str]()
+    for name in ("one", "two", "zero"):
+        own = "tidy" if name != "zero" else "other"
+        await add_schedule(fleet, name, "0 2 * * *", [a_task(1, name=own)])
+        await fleet.do(Tables.schedule, name, "0 2 * * *", now - 5, (await fleet.schedules())[-1]["body"])
+    assert len(await submit_due(fleet, said.append)) == 2
+    assert len(said) == 1
+    assert "The schedule two is not submitted this time" in said[0]
+    assert "tidy.1" in said[0]
 
 
 @pytest.mark.parametrize("cron", ["", "often", "61 * * * *", "* * * * * *"])

@@ -60,6 +60,15 @@ def test_a_wrong_file_is_named_with_its_task(text: str, said: str, tmp_path: Pat
     assert "tasks.yaml" in str(raised.value)
 
 
+def test_relative_places_are_beside_the_file(tmp_path: Path):
+    (tmp_path / "tasks.yaml").write_text(
+        "- {task: x, folder: a}\n- {task: x, repository: ../b}\n"
+        "- {task: x, repository: 'git@example.org:c.git'}\n- {task: x, folder: ~/d}\n"
+    )
+    places = [task.place for task in read_tasks(tmp_path / "tasks.yaml")]
+    assert places == [str(tmp_path / "a"), str(tmp_path.parent / "b"), "git@example.org:c.git", "~/d"]
+
+
 def test_a_missing_file(tmp_path: Path):
     with pytest.raises(UsageError, match="cannot be read"):
         read_tasks(tmp_path / "none.yaml")
