@@ -268,12 +268,10 @@ async def show(*, task: TaskId, as_json: AsJson = False, store: StoreName = None
 
 def _waiting(needed: "Entry", store: str | None) -> str:
     """Return that a task waits for another one, in words."""
-    name, state = needed.name or needed.id, needed.state.replace("_", " ")
+    name, state, where = needed.name or needed.id, needed.state.replace("_", " "), store_option(store)
     if needed.state not in {"failed", "stopped", "set_aside"}:
         return f"It waits for {name} ({state})."
-    return (
-        f"It waits for {name}, which is {state}: it can't start until `ralph fleet retry {name}{store_option(store)}`."
-    )
+    return f"It waits for {name}, which is {state}: it can't start until `ralph fleet retry {name}{where}`."
 
 
 @app.command()

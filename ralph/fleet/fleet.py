@@ -68,7 +68,7 @@ class Fleet:
         """Add tasks to the queue, all or none; return their ids.
 
         Raises:
-            UsageError: an address contains a login, a name is taken, or `after` names an unknown task, or goes in a circle.
+            UsageError: an address has a login, a name is taken, or `after` names an unknown task or goes in a circle.
         """
         require_no_login(tasks)
         _require_order(tasks)

@@ -69,8 +69,8 @@ def _killed_before_delivery(flag: Path) -> None:
     deliver = RepositoryCheckout.deliver
 
     async def killed_once(self: RepositoryCheckout, record: RunRecord | None = None) -> Delivery:
-        if not flag.exists():
-            flag.touch()
+        if not os.path.exists(flag):  # noqa: ASYNC240, PTH110 - a single look
+            os.mkdir(flag)  # noqa: PTH102
             os.kill(os.getpid(), signal.SIGKILL)
         return await deliver(self, record)
 

@@ -1,6 +1,7 @@
 """Tasks of a fleet in a repository: workers prepare copies, save the work, and push the result."""
 
 import json
+import shutil
 import signal
 import subprocess
 import sys
@@ -8,6 +9,7 @@ import time
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -43,6 +45,12 @@ def submit(source: Repository, folder: Path, store: str, **asked: object) -> Non
     assert ended.returncode == 0, ended.stderr
 
 
+def shown(folder: Path, store: str) -> dict[str, Any]:
+    ended = run_ralph(["fleet", "show", "t", "--json", "--store", store], own_environment(folder), folder)
+    assert ended.returncode == 0, ended.stderr
+    return json.loads(ended.stdout)
+
+
 @contextmanager
 def worker(folder: Path, store: str, name: str) -> Generator["subprocess.Popen[str]"]:
     argv = [sys.executable, str(WORKER), store, name, "1", "3", "--until-empty"]
@@ -70,8 +78,8 @@ def test_the_result_is_pushed_with_a_commit_for_each_iteration(source: Repositor
     submit(source, tmp_path, store)
     with worker(tmp_path, store, "one") as made:
         assert made.wait(PATIENCE) == 0, (tmp_path / "one.out").read_text()
-    shown = run_ralph(["fleet", "show", "t", "--store", store], own_environment(tmp_path), tmp_path)
-    assert "pushed to result" in " ".join(shown.stdout.split()), shown.stdout + (tmp_path / "one.out").read_text()
+    said = run_ralph(["fleet", "show", "t", "--store", store], own_environment(tmp_path), tmp_path)
+    assert "pushed to result" in " ".join(said.stdout.split()), said.stdout + (tmp_path / "one.out").read_text()
     assert source.git("show", "result:part.txt") == "part 3"
     assert len(subjects(source)) == 4
     assert subjects(source)[1:] == ["Iteration 2", "Iteration 1", "begin"]
@@ -86,7 +94,7 @@ def test_another_worker_continues_the_work_of_a_killed_one(source: Repository, t
         made.kill()
     with worker(tmp_path, store, "two") as made:
         assert made.wait(PATIENCE) == 0, (tmp_path / "two.out").read_text()
-    lines = [line.rsplit(" ", 1)[0] for line in log.read_text().splitlines()]
+    lines = [line.rsplit(" ", 2)[0] for line in log.read_text().splitlines()]
     assert lines.count("source 1 start") == 1
     assert lines.count("source 2 start") == 2
     assert lines.count("source 3 end") == 1
@@ -106,6 +114,24 @@ def test_the_files_of_a_worker_that_is_killed_before_the_delivery_are_in_the_res
     with worker(tmp_path, store, "two") as made:
         assert made.wait(PATIENCE) == 0, (tmp_path / "two.out").read_text()
     assert source.git("show", "result:part.txt") == "part 3"
-    ended = run_ralph(["fleet", "show", "t", "--json", "--store", store], own_environment(tmp_path), tmp_path)
-    shown = json.loads(ended.stdout)
-    assert (shown["state"], shown["iterations"], round(shown["cost"], 6)) == ("done", 3, 0.003), shown
+    said = shown(tmp_path, store)
+    assert (said["state"], said["iterations"], round(said["cost"], 6)) == ("done", 3, 0.003), said
+
+
+def test_files_that_were_lost_with_a_worker_fail_the_task(
+    source: Repository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = str(tmp_path / "ralph.db")
+    submit(source, tmp_path, store)
+    monkeypatch.setenv("FLEET_KILLED_BEFORE", str(tmp_path / "killed"))
+    with worker(tmp_path, store, "one") as made:
+        assert made.wait(PATIENCE) == -signal.SIGKILL
+    source.git("branch", "-D", "result")
+    for mirror in tmp_path.rglob("fleet/mirrors"):
+        shutil.rmtree(mirror)
+    with worker(tmp_path, store, "two") as made:
+        assert made.wait(PATIENCE) == 0, (tmp_path / "two.out").read_text()
+    said = shown(tmp_path, store)
+    assert (said["state"], said["iterations"], round(said["cost"], 6)) == ("failed", 3, 0.003), said
+    assert "The files of iteration 3 were lost" in said["reason"]
+    assert "`ralph fleet retry t`" in said["reason"]
