@@ -54,8 +54,11 @@ class TokenWeights(BaseModel, frozen=True, extra="forbid"):
 
     def of(self, features: Sequence[float]) -> float:
         """Return the weight of a token with these features, in the order of the attributes. Above 0."""
-        weights = (self.function, self.number, self.last, self.length, self.common, self.shared)
-        return exp(sum(weight * feature for weight, feature in zip(weights, features, strict=True)))
+        function, number, last, length, common, shared = features
+        return exp(
+            self.function * function + self.number * number + self.last * last
+            + self.length * length + self.common * common + self.shared * shared
+        )  # fmt: skip
 
 
 class LexicalParameters(BaseModel, frozen=True, extra="forbid"):

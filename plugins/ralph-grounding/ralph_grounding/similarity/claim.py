@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from ralph_grounding.similarity.calibration import lexical_parameters
 from ralph_grounding.similarity.thesaurus import synonyms
-from ralph_grounding.text.tokens import Token, is_designation, tokens
+from ralph_grounding.text.tokens import Token, is_designation, tokens_of
 from ralph_grounding.text.words import FUNCTION_WORDS
 
 __all__ = ["Claim", "ClaimToken", "Features", "prepare_claims"]
@@ -61,7 +61,7 @@ def prepare_claims(claims: Sequence[str], language: str) -> list[Claim]:
 
 @lru_cache(maxsize=16)
 def _prepared(claims: tuple[str, ...], language: str) -> tuple[Claim, ...]:
-    found = [tokens(claim[:_LOOKED_AT], language) for claim in claims]
+    found = [tokens_of(claim[:_LOOKED_AT], language) for claim in claims]
     sharing = Counter(stem for words in found for stem in {word.stem for word in words})
     others = max(1, len(claims) - 1)
     shares = {stem: (count - 1) / others for stem, count in sharing.items()}

@@ -55,7 +55,9 @@ def clauses(said: Statement, measured: Collection[int] | None = None) -> tuple[C
 def _may_cut(said: Statement, place: int) -> bool:
     word = said.words[place]
     between = said.text[said.words[place - 1].end : word.start]
-    return word.word in _CONTRASTING or word.word in _ADDING or "," in between or _BREAK.search(between) is not None
+    if word.word in _CONTRASTING or word.word in _ADDING:
+        return True
+    return between != " " and ("," in between or _BREAK.search(between) is not None)
 
 
 def _differ(said: Statement, first: int, cut: int, after: int, measured: Collection[int]) -> bool:

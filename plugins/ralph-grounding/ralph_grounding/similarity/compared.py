@@ -108,8 +108,12 @@ class Compared:
         self._theirs, self._clause, self._each = place.theirs, place.clause, place.each
         self._language = ours.said.language
         self._asked, self._context = place.asked, place.context
-        words = enumerate(self._theirs.said.words)
-        self._here = {word.stem for at, word in words if self._clause.has(at) or len(self._theirs.clauses) == 1}
+        words = self._theirs.said.words
+        self._here = (
+            self._theirs.said.at.keys()
+            if len(self._theirs.clauses) == 1
+            else {word.stem for at, word in enumerate(words) if self._clause.has(at)}
+        )
         self._flipped: dict[int, int] = {}
         self._dimensions = {_dimension(amount) for amount in self._amounts()[0]}
         self._credits = {place: self._credit(place) for place in weights}
@@ -169,7 +173,8 @@ class Compared:
             return _SYNONYM
         if word.stem in self._context or self._is_asked(place):
             return 1.0
-        return _ALIKE if any(spelt_alike(word.stem, other) for other in self._here) else 0.0
+        head = word.stem[:4]
+        return _ALIKE if any(other[:4] == head and spelt_alike(word.stem, other) for other in self._here) else 0.0
 
     def _is_asked(self, place: int) -> bool:
         if self._asked is None:

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
 from itertools import chain, islice, takewhile
 
 from ralph.types import evolve
@@ -18,8 +19,9 @@ __all__ = ["find_conflicts", "other_designations", "swapped", "turned_round"]
 
 def other_designations(ours: Statement, theirs: Statement) -> Iterator[Conflict]:
     """Yield designations that differ beside the same word, if the claim's own is missing and the rest is similar."""
-    expected, said = _designations(ours), _designations(theirs)
-    if not expected or not said or not theirs.says_most_of(ours, without=expected):
+    expected = _designations(ours)
+    said = _designations(theirs) if expected else []
+    if not said or not theirs.says_most_of(ours, without=expected):
         return
     known = {theirs.words[place].stem for place in said}
     for place in expected:
@@ -102,6 +104,11 @@ def find_conflicts(
     """
     if language is None:
         language = guess_language(f"{statement_text[:2_000]} {claim[:2_000]}")
+    return tuple(_moved(conflict, start) for conflict in _conflicts(claim, statement_text, language))
+
+
+@lru_cache(maxsize=64)
+def _conflicts(claim: str, statement_text: str, language: str) -> tuple[Conflict, ...]:
     ours, theirs = statement(claim, language), statement(statement_text, language)
     our_dates, their_dates = dates(ours), dates(theirs)
     found = chain(
@@ -114,7 +121,7 @@ def find_conflicts(
         other_designations(ours, theirs),
         _names(ours, theirs, our_dates),
     )
-    return tuple(_moved(conflict, start) for conflict in islice(_once_each(found), _MOST))
+    return tuple(islice(_once_each(found), _MOST))
 
 
 def _once_each(found: Iterable[Conflict]) -> Iterator[Conflict]:

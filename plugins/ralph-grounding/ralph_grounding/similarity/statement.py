@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from ralph_grounding.result import Conflict, ConflictKind, TextPosition
 from ralph_grounding.similarity.thesaurus import synonyms
-from ralph_grounding.text.tokens import Token, is_designation, tokens
+from ralph_grounding.text.tokens import Token, is_designation, tokens_of
 from ralph_grounding.text.words import DOUBTING, FUNCTION_WORDS, is_negation
 
 __all__ = ["ALIKE", "Statement", "statement"]
@@ -96,7 +96,7 @@ def statement(text: str, language: str) -> Statement:
 
 @lru_cache(maxsize=256)
 def _statement(text: str, language: str) -> Statement:
-    words = tuple(tokens(text, language))
+    words = tuple(tokens_of(text, language))
     function_words = FUNCTION_WORDS.get(language, frozenset[str]())
     negations = [is_negation(word.word, language) for word in words]
     content = tuple(
@@ -125,7 +125,8 @@ def _clauses(text: str, words: Sequence[Token]) -> list[int]:
     clauses: list[int] = []
     clause, end = 0, 0
     for word in words:
-        if word.word in _BREAKING or (word.start > end and _BREAK.search(text, end, word.start)):
+        spaced = text[end : word.start]
+        if word.word in _BREAKING or (spaced not in ("", " ") and _BREAK.search(spaced)):
             clause += 1
         clauses.append(clause)
         end = word.end

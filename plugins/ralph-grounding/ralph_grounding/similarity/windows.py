@@ -1,7 +1,7 @@
 """Search in texts of any length for the windows that may make a claim, and the share of it that each says."""
 
 from bisect import bisect_left, bisect_right
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from heapq import nlargest
@@ -55,17 +55,17 @@ class Window:
     """
 
     def __init__(self, words: Sequence[Token], sentences: Sequence[Span]) -> None:
-        self._places: dict[str, list[int]] = {}
+        self._places = defaultdict[str, list[int]](list)
         for place, word in enumerate(words):
-            self._places.setdefault(word.stem, []).append(place)
+            self._places[word.stem].append(place)
         self._sentences = sentences
         starts = [word.start for word in words]
         self._ends = [bisect_left(starts, sentence.end) for sentence in sentences]
-        self._spelt: dict[str, list[str]] = {}
+        self._spelt = defaultdict[str, list[str]](list)
         self._stem_of = {word.word: word.stem for word in words if not word.number}
         for spelling in self._stem_of:
             for letters in _triples(spelling):
-                self._spelt.setdefault(letters, []).append(spelling)
+                self._spelt[letters].append(spelling)
 
     def read(self, claim: Claim) -> Reading:
         """Measure how much of the claim is here; 0 for a claim without words."""

@@ -20,6 +20,7 @@ __all__ = [
     "number_of_digits",
     "number_of_word",
     "tokens",
+    "tokens_of",
     "with_zeros",
     "zeros_of_word",
 ]
@@ -112,6 +113,8 @@ def number_of_digits(written: str, language: str) -> str:
     A space separates thousands, too. Anything that these rules do not accept as a number, such as a version, a date or
     an address, keeps its points.
     """
+    if written.isdecimal():
+        return written.lstrip("0") or "0"
     digits = written.replace(" ", "")
     comma = "," if language not in _DECIMAL_COMMA else "."
     point = "." if comma == "," else ","
@@ -188,25 +191,31 @@ def tokens(text: str, language: str | None = None, *, start: int = 0, end: int |
     if language is None:
         language = guess_language(text)
     found: list[Token] = []
-    for token in _tokens(text, language, start, len(text) if end is None else end):
-        joined = _joined(found[-1], token, language) if found and found[-1].number else None
-        if joined is None:
-            found.append(token)
-        else:
+    after_number = False
+    for match in _TOKEN.finditer(text, start, len(text) if end is None else end):
+        first, last = match.span()
+        match match.lastgroup:
+            case "word":
+                stem, word, number, elided = _unit(match[0], language)
+                token = Token(stem, word, first + elided, last, number)
+            case "unspaced":
+                found.extend(_pairs(text, first, last))
+                after_number = False
+                continue
+            case _:
+                token = _number(match["number"], first, last, language)
+        if after_number and (joined := _joined(found[-1], token, language)):
             found[-1] = joined
+        else:
+            found.append(token)
+            after_number = token.number
     return found
 
 
-def _tokens(text: str, language: str, start: int, end: int) -> Iterator[Token]:
-    for match in _TOKEN.finditer(text, start, end):
-        first, last = match.span()
-        match match.lastgroup:
-            case "unspaced":
-                yield from _pairs(text, first, last)
-            case "word":
-                yield _word(text, first, last, language)
-            case _:
-                yield _number(match["number"], first, last, language)
+@lru_cache(maxsize=512)
+def tokens_of(text: str, language: str) -> Sequence[Token]:
+    """Return the tokens of a short text; the last few hundred are cached, as a claim is read in several ways."""
+    return tuple(tokens(text, language))
 
 
 def _joined(number: Token, token: Token, language: str) -> Token | None:
@@ -237,22 +246,20 @@ def _number(written: str, start: int, end: int, language: str) -> Token:
     return Token(number_of_digits(digits, language), written, start, end, number=True)
 
 
-def _word(text: str, start: int, end: int, language: str) -> Token:
-    word = text[start:end]
+@lru_cache(maxsize=32_768)
+def _unit(written: str, language: str) -> tuple[str, str, bool, int]:
+    """Return the compared form of a word, its lower case, whether it is a number, and the letters elided before it."""
+    word, start = written, 0
     if not word.isascii():
         word = unicodedata.normalize("NFKC", word).replace("’", "'")
     word = word.casefold()
     if language in _ELIDING and (elided := _ELIDED.match(word)):
-        start, word = start + elided.end(), word[elided.end() :]
-    stem, number = _unit(word, language)
-    return Token(stem, word, start, end, number)
-
-
-@lru_cache(maxsize=32_768)
-def _unit(word: str, language: str) -> tuple[str, bool]:
-    """Return the compared form of a word, and whether it is a number."""
+        start, word = elided.end(), word[elided.end() :]
     number = number_of_word(word, language)
-    return number or stem_of(word, language), bool(number)
+    return number or _stem(word, language), word, bool(number), start
+
+
+_stem = lru_cache(maxsize=32_768)(stem_of)
 
 
 _WRITTEN = re.compile(r"[A-Z](?:\+\+|#)?|[IVX]{2,5}|[A-Z]{1,3}\d{1,4}[A-Z]?")
@@ -268,7 +275,7 @@ def is_designation(text: str, words: Sequence[Token], place: int, language: str)
     """Return True if a word of a text is such a name there: "A" and "I" only after a word that they may designate."""
     word = words[place]
     written = text[word.start : word.end]
-    if not looks_like_designation(written):
+    if not "A" <= written[:1] <= "Z" or not looks_like_designation(written):
         return False
     if written not in ("A", "I"):
         return True
