@@ -203,6 +203,8 @@ class GroundingKeys(BaseModel, frozen=True, extra="forbid"):
         default=0, ge=0, description="The maximum number of statements that contradict a claim or the ground truth."
     )
     max_unsupported: int | None = Field(
-        default=None, ge=0, description="The maximum number of statements that the ground truth does not support."
+        default=None,
+        ge=0,
+        description="The maximum number of statements that the ground truth does not support; needs ground_truth.",
     )
     timeout: float | None = Field(default=None, gt=0, description="The time limit, in seconds; unset: verify_timeout.")

@@ -67,10 +67,59 @@ async def test_a_claim_is_found_only_where_a_sentence_says_it(claim: str, respon
         ("The Petrel 520 costs €4,350.", "It costs €3,450.", "How much does the Petrel 520 cost?", "contradicted"),
         ("The Heron has an engine.", "No, it does not have one.", "Does the Heron have an engine?", "contradicted"),
         ("The Heron has an engine.", "I like boats.", "Does the Heron have an engine?", "missing"),
+        ("The Petrel 520 costs €3,450.", "No, it costs €3,450.", "Does the Petrel 520 cost €4,000?", "found"),
+        ("The Petrel 520 costs €4,000.", "No, it costs €3,450.", "Does the Petrel 520 cost €4,000?", "contradicted"),
+        ("The Petrel 520 costs €4,000.", "No.", "Does the Petrel 520 cost €4,000?", "contradicted"),
+        ("The Petrel 520 costs €4,000.", "Yes.", "Does the Petrel 520 cost €4,000?", "found"),
+        (
+            "The museum is closed on Monday.",
+            "No, the museum is closed on Monday.",
+            "Is the museum open on Monday?",
+            "found",
+        ),
+        (
+            "The museum was founded by Bert Holm.",
+            "No, it was founded by Bert Holm.",
+            "Did Anna Lind found the museum?",
+            "found",
+        ),
     ],
 )
 async def test_the_question_is_context_and_no_evidence(claim: str, answer: str, question: str, expected: str) -> None:
     assert await verdict(claim, answer, question) == expected
+
+
+@pytest.mark.parametrize(
+    ("claim", "response", "expected"),
+    [
+        ("A tour takes at most 12 people.", "A tour takes at least 12 people.", "contradicted"),
+        ("A tour takes at least 12 people.", "A tour takes at most 12 people.", "contradicted"),
+        ("A tour takes at most 12 people.", "A tour takes 12 people or more.", "contradicted"),
+        ("A tour takes at least 12 people.", "A tour takes no more than 12 people.", "contradicted"),
+        ("A tour takes at most 12 people.", "A tour takes no more than 12 people.", "found"),
+        ("A tour takes no more than 12 people.", "A tour takes up to 12 people.", "found"),
+        ("A tour takes at least 12 people.", "A tour takes a minimum of 12 people.", "found"),
+        ("A tour takes at least 12 people.", "A tour takes 12 people or more.", "found"),
+        ("Children under 6 travel free.", "Children over 6 travel free.", "contradicted"),
+        ("Children under 6 travel free.", "Children below the age of 6 travel free.", "found"),
+        ("Children under 6 do not pay.", "Children under 6 pay.", "contradicted"),
+        ("Children over 6 pay the full fare.", "Children under 6 do not pay the full fare.", "missing"),
+        ("Entry before 9 am is free.", "Entry after 9 am is free.", "contradicted"),
+        ("Entry before 9 am is free.", "Entry until 9 am is free.", "found"),
+        ("The office is open from 9 am.", "The office is open until 9 am.", "contradicted"),
+        ("Booking opens before 5 March.", "Booking opens after 5 March.", "contradicted"),
+        ("Refunds take up to 14 days.", "Refunds take more than two weeks.", "contradicted"),
+        ("Orders above €50 ship free.", "Orders over €50 ship free.", "found"),
+        ("Kinder unter 6 fahren frei.", "Kinder über 6 fahren frei.", "contradicted"),
+        ("Die Tour hat höchstens 12 Teilnehmer.", "Die Tour hat mindestens 12 Teilnehmer.", "contradicted"),
+        ("Only members may book.", "Members may book.", "missing"),
+        ("Only members may book.", "Only members may book.", "found"),
+        ("Members may book.", "Only members may book.", "found"),
+        ("Only 12 seats are left.", "12 seats are left.", "found"),
+    ],
+)
+async def test_opposite_bounds_of_the_same_amount_contradict(claim: str, response: str, expected: str) -> None:
+    assert await verdict(claim, response) == expected
 
 
 @pytest.mark.parametrize(

@@ -232,6 +232,44 @@ async def test_a_changed_document_with_any_name_is_found_by_real_git(repository:
     assert "missing: A ticket costs 12 euros." in executor.prompts[1].text
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"<!-- {WHOLE} -->\nNothing here.",
+        f"Nothing here.\n\n<!--\n{WHOLE}",
+        "Nothing here.\n\n[//]: # (The museum opens at nine in the morning. A ticket costs 12 euros.)",
+    ],
+)
+async def test_a_claim_that_no_reader_sees_is_missing(folder: Path, text: str) -> None:
+    (folder / "FAQ.md").write_text(text)
+    verdict = await verifier().verify(Subject(folder))
+    assert not verdict.passed
+    assert "- missing: A ticket costs 12 euros." in verdict.output
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"<!-- Written by hand:\nA ticket costs 15 euros. -->\n\n{WHOLE}",
+        f"Comments open with `<!--` here.\n\n{WHOLE}",
+        "<!-- one --> The museum opens at nine in the morning. <!-- two --> A ticket costs 12 euros.",
+    ],
+)
+async def test_comments_are_not_judged_and_hide_nothing_else(folder: Path, text: str) -> None:
+    (folder / "FAQ.md").write_text(text)
+    assert (await verifier().verify(Subject(folder))).passed
+
+
+async def test_a_statement_below_a_comment_stands_in_its_own_line(folder: Path) -> None:
+    (folder / "FAQ.md").write_text("<!-- one\ntwo -->\n\nA ticket costs 15 euros.\n")
+    assert "(FAQ.md:4 says: A ticket costs 15 euros.)" in (await verifier().verify(Subject(folder))).output
+
+
+def test_unsupported_statements_are_counted_with_a_ground_truth_only() -> None:
+    with pytest.raises(UsageError, match="max_unsupported needs a ground truth"):
+        verifier(max_unsupported=0)
+
+
 async def test_what_is_too_long_to_be_judged_is_told_of(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("ralph_grounding.loop.documents._MOST_BYTES", 20_000)
     (folder / "FAQ.md").write_text("The building was once a lighthouse. " * 600 + WHOLE)

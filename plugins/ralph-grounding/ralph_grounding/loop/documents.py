@@ -15,6 +15,9 @@ __all__ = ["Documents", "changed", "matching"]
 
 _KINDS = {".md", ".markdown", ".rst", ".txt", ".adoc", ".html", ".htm", ".mdx"}
 _MOST_FILES = 200
+_WITH_COMMENTS = {".md", ".markdown", ".html", ".htm", ".mdx"}
+_UNSEEN = re.compile(r"^ {0,3}\[[^\]\n]{1,99}\]:[ \t]*(?:#|<>)[^\n]*$", re.MULTILINE)
+"""In Markdown, the definition of a link that leads nowhere, as in `[//]: # (a note)`."""
 _BETWEEN = "\n\n"
 _MOST_SEEN = 50_000
 _MOST_PROBLEMS = 10
@@ -117,9 +120,29 @@ def _read(workspace: Path, names: Iterable[str], kept_out: set[str]) -> Document
         if left <= 0:
             problems.append(f"Only the first {_MOST_BYTES:,} bytes were judged: those up to within {name}.")
         read.append(name)
-        texts.append(content.decode("utf-8", "replace"))
+        text = content.decode("utf-8", "replace")
+        texts.append(_visible(text) if path.suffix.lower() in _WITH_COMMENTS else text)
     starts = accumulate((len(text) + len(_BETWEEN) for text in texts), initial=0)
     return Documents(tuple(read), _BETWEEN.join(texts), tuple(problems), tuple(starts)[: len(texts)])
+
+
+def _visible(text: str) -> str:
+    """Replace comments by spaces: what no reader sees says nothing. Positions and lines stay."""
+    pieces: list[str] = []
+    end = 0
+    while (start := text.find("<!--", end)) >= 0:
+        close = text.find("-->", start + 2)
+        if close < 0 and text[text.rfind("\n", 0, start) + 1 : start].strip():
+            break  # within a line, an open comment is text
+        close = close + 3 if close >= 0 else len(text)
+        pieces += [text[end:start], _blank(text[start:close])]
+        end = close
+    pieces.append(text[end:])
+    return _UNSEEN.sub(lambda match: _blank(match[0]), "".join(pieces))
+
+
+def _blank(text: str) -> str:
+    return "\n".join(" " * len(line) for line in text.split("\n"))
 
 
 def _is_within(path: Path, root: Path) -> bool:

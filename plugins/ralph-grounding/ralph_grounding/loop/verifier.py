@@ -50,7 +50,7 @@ class GroundingVerifier(Verifier):
             brand.
 
     Raises:
-        UsageError: the keys name nothing to hold a document against.
+        UsageError: the keys name nothing to hold a document against, or no ground truth for max_unsupported.
     """
 
     name = "grounding"
@@ -61,6 +61,11 @@ class GroundingVerifier(Verifier):
                 "The verifier 'grounding' has nothing to hold a document against.",
                 "Name claims, ground truth, a reference or a domain, as in "
                 "grounding:claims=claims.yaml,min_completeness=80.",
+            )
+        if keys.max_unsupported is not None and not keys.ground_truth:
+            raise UsageError(
+                "The verifier 'grounding' cannot count unsupported statements: max_unsupported needs a ground truth.",
+                "Name it as well, as in grounding:ground_truth=facts,max_unsupported=0, or leave max_unsupported out.",
             )
         self.timeout = timeout
         self._keys = keys

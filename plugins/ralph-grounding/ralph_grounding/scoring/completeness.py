@@ -117,7 +117,7 @@ def _ruled(support: Support, ruling: Ruling) -> Support:
             value = max(similarity.value, DECISION + (1 - DECISION) * ruling.share)
             return Support(similarity._replace(value=value), *ruling.span)
         case "lacking":
-            other = {"name", "word"} & set(ruling.lacking)
+            other = {"name", "word", "bound"} & set(ruling.lacking)
             lowered = _lowered(similarity) if similarity.value > DECISION else similarity
             return support._replace(similarity=lowered, conflicts=() if other else support.conflicts)
         case _:

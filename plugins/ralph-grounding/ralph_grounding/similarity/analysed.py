@@ -4,6 +4,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from ralph_grounding.similarity.amounts import Amount, amounts
+from ralph_grounding.similarity.bounds import Bound, bound_of
 from ralph_grounding.similarity.clauses import Clause, clauses
 from ralph_grounding.similarity.quantities import Date, dates
 from ralph_grounding.similarity.statement import Statement, statement
@@ -16,7 +17,8 @@ class Analysed(NamedTuple):
 
     Attributes:
         amounts: those that are not parts of dates.
-        measured: the places of the words of amounts and dates.
+        measured: the places of the words of amounts and dates, and of their bounds.
+        bounds: for the start of an amount or date the bound that it is, as in "at most 12".
     """
 
     said: Statement
@@ -24,6 +26,7 @@ class Analysed(NamedTuple):
     dates: tuple[Date, ...]
     clauses: tuple[Clause, ...]
     measured: frozenset[int]
+    bounds: dict[int, Bound]
 
 
 @lru_cache(maxsize=1024)
@@ -35,7 +38,9 @@ def analysed(text: str, language: str) -> Analysed:
     measured = {place for amount in counted for place in range(amount.first, amount.last + 1)}
     split = clauses(said, measured)
     measured |= {place for place, word in enumerate(said.words) if any(d.start <= word.start < d.end for d in found)}
-    return Analysed(said, counted, found, split, frozenset(measured))
+    bounds = {each.start: bound for each in (*counted, *found) if (bound := bound_of(said, each.start, each.end))}
+    measured.update(place for bound in bounds.values() for place in bound.places)
+    return Analysed(said, counted, found, split, frozenset(measured), bounds)
 
 
 @lru_cache(maxsize=32_768)

@@ -7,11 +7,11 @@ from typing import Literal, NamedTuple
 from ralph_grounding.result import Conflict, ConflictKind, TextPosition
 from ralph_grounding.similarity.amounts import Amount, same_amount
 from ralph_grounding.similarity.analysed import Analysed, analysed, spelt_alike
+from ralph_grounding.similarity.bounds import Bound
 from ralph_grounding.similarity.clauses import Clause
 from ralph_grounding.similarity.conflicts import find_conflicts, turned_round
 from ralph_grounding.similarity.quantities import Date
 from ralph_grounding.similarity.roles import exchanged, other_name
-from ralph_grounding.similarity.statement import Statement
 from ralph_grounding.similarity.thesaurus import opposites, synonyms
 from ralph_grounding.text.sentences import Span
 from ralph_grounding.text.structure import Stated
@@ -44,6 +44,16 @@ _HEDGES = re.compile(
 _CERTAIN = re.compile(
     r"\b(?:certainly|definitely|always|all|every|guaranteed|immer|alle|toujours|siempre)\b", re.IGNORECASE
 )
+_ONLY = re.compile(
+    r"(?<!not )(?<!nicht )\b(?:only|solely|exclusively|nur|ausschließlich|seulement|solamente|solo|soltanto)\b"
+    r"(?! *\W?\d)",
+    re.IGNORECASE,
+)
+_CLOSED = re.compile(
+    r"\b(?:just|sole|reserved|restricted|limited|except|unless|but|no|not|nobody|none|kein\w*|nicht|außer|ne|sauf|non)\b|n['’]t\b",
+    re.IGNORECASE,
+)
+"""What may say the same as "only": "no one but members", "reserved for members"."""
 
 
 class Ruling(NamedTuple):
@@ -54,7 +64,8 @@ class Ruling(NamedTuple):
         share: 0–1, of the claim's words that the clause says, without amounts.
         span: the sentence, list item or table row.
         conflicts: what differs there, with positions in the text.
-        lacking: what of the claim is missing: "amount", "name", "date", "hedge", "certainty", "subject" or "word".
+        lacking: what of the claim is missing: "amount", "name", "date", "bound", "hedge", "certainty", "subject" or
+            "word".
         own: the share of the words that the clause has itself.
     """
 
@@ -148,6 +159,7 @@ class Compared:
             "hedge": self._hedged(),
             "certainty": self._is_too_certain(),
             "date": self._undated(),
+            "bound": bool(self._opposed()),
             "subject": self._competes(),
             "word": self._headless(),
         }
@@ -188,6 +200,8 @@ class Compared:
         return self._credits[place] == 1.0 and stem not in self._here and place not in self._flipped
 
     def _opposite(self, place: int) -> bool:
+        if place in self._ours.measured:
+            return False
         stem = self._ours.said.words[place].stem
         for other in (*opposites(stem, self._language), *turned_round(stem)):
             if other in self._here and other not in self._ours.said.at:
@@ -213,6 +227,22 @@ class Compared:
             same = any(same_amount(amount, other) for other in own) or self._named_in_question(amount)
             (matched if same else unmatched).append(amount)
         return matched, unmatched
+
+    def _opposed(self) -> list[tuple[Bound, Bound]]:
+        """Return the bounds of the claim, each with the opposite one here: "at most 12" and "at least 12"."""
+        ours, theirs = self._ours, self._theirs
+        if not ours.bounds or not theirs.bounds:
+            return []
+        alike = [(a.start, b.start) for a in ours.amounts for b in theirs.amounts if same_amount(a, b)]
+        alike += [(a.start, b.start) for a in ours.dates for b in theirs.dates if _carries(b, a)]
+        single = len(theirs.clauses) == 1
+        pairs = [
+            (ours.bounds[one], theirs.bounds[other])
+            for one, other in alike
+            if one in ours.bounds and other in theirs.bounds and (single or self._clause.owns(self._place_of(other)))
+        ]
+        agreed = {mine for mine, yours in pairs if mine.upper is yours.upper}
+        return [(mine, yours) for mine, yours in pairs if mine not in agreed]
 
     def _named_in_question(self, amount: Amount) -> bool:
         """Return True for a number without a unit that the question or the context has, as in "the Petrel 520"."""
@@ -244,7 +274,10 @@ class Compared:
         return not _HEDGES.search(ours) and _HEDGES.search(theirs) is not None
 
     def _is_too_certain(self) -> bool:
-        return _CERTAIN.search(self._ours.said.text) is not None and not _CERTAIN.search(self._theirs.said.text)
+        ours, theirs = self._ours.said.text, self._theirs.said.text
+        if _ONLY.search(ours) and not _ONLY.search(theirs) and not _CLOSED.search(theirs):
+            return True
+        return _CERTAIN.search(ours) is not None and not _CERTAIN.search(theirs)
 
     def _competes(self) -> bool:
         """Return True if the clause has a subject of its own, while the claim's comes from the context."""
@@ -361,10 +394,15 @@ class Compared:
 
     def _of_negation(self, share: float) -> Iterator[Conflict]:
         ours, theirs = self._ours.said, self._theirs.said
-        mine = _negations(ours, range(len(ours.words)), self._here | {ours.words[p].stem for p in self._flipped})
+        mine = _negations(self._ours, range(len(ours.words)), self._here | {ours.words[p].stem for p in self._flipped})
         places = [place for place in range(len(theirs.words)) if self._clause.owns(place)]
-        yours = _negations(theirs, places, set(ours.at) | {theirs.words[p].stem for p in self._flipped.values()})
-        if (bool(mine) + bool(yours) + len(self._flipped)) % 2 == 0 or self._hedged():
+        yours = _negations(self._theirs, places, set(ours.at) | {theirs.words[p].stem for p in self._flipped.values()})
+        opposed = self._opposed()
+        if (bool(mine) + bool(yours) + len(self._flipped) + bool(opposed)) % 2 == 0 or self._hedged():
+            return
+        if opposed:
+            (bound, other), *_ = opposed
+            yield self._place.conflict("number", ours.text[bound.start : bound.end], other.start, other.end)
             return
         if self._flipped and share < _SAYS:
             return
@@ -423,12 +461,13 @@ def _carries(date: Date, wanted: Date) -> bool:
     return all(one == two for one, two in zip(date[:4], wanted[:4], strict=True) if two)
 
 
-def _negations(said: Statement, places: Sequence[int], shared: set[str]) -> list[int]:
+def _negations(whole: Analysed, places: Sequence[int], shared: set[str]) -> list[int]:
     """Return the negations about one of those stems: among the next content words, or just before an end."""
     found: list[int] = []
+    said = whole.said
     for place in places:
         word = said.words[place]
-        if not is_negation(word.word, said.language):
+        if not is_negation(word.word, said.language) or place in whole.measured:
             continue
         if place == 0 and said.text[word.end : word.end + 1] == ",":
             continue

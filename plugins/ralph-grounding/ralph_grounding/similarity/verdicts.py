@@ -109,7 +109,7 @@ class Verdicts:
         """Return True if what the best sentence lacks of a claim is nowhere else in the text either."""
         ours = analysed(claim.text, self._language)
         said, lacking = ours.said, set(ruling.lacking)
-        if "certainty" in lacking:
+        if lacking & {"certainty", "bound"}:
             return True
         if "amount" in lacking:
             there = [amount for each in self._all for amount in each.amounts]
@@ -196,7 +196,13 @@ class Verdicts:
         if not ((yes := _YES.match(each.text)) or _NO.match(each.text)):
             return None
         wanted = [word.stem for place, word in enumerate(ours.said.words) if ours.said.content[place]]
-        said = {*theirs.said.at, *analysed(each.text, self._language).said.at}
+        answer = analysed(each.text, self._language)
+        said = set(theirs.said.at)
+        if not all(any(same_amount(one, other) for other in theirs.amounts) for one in ours.amounts):
+            return None  # the answer names an amount of its own: "No, it costs €3,450."
+        if not yes and any(stem not in said and stem in answer.said.at for stem in wanted):
+            return None
+        said |= answer.said.at.keys()
         known = sum(stem in said or any(o in said for o in synonyms(stem, self._language)) for stem in wanted)
         if known < 0.8 * len(wanted):
             return None
