@@ -26,6 +26,7 @@ _AFTER = re.compile(
     r" ?(?:[\w-]+ ){0,2}?(?:or|and|oder|und|ou|et|o|y) "
     r"(?:(?P<upper>less|fewer|under|below|younger|earlier|weniger|jünger|früher|moins|menos|meno)|"
     r"(?P<lower>more|over|above|older|up|upwards|later|mehr|älter|später|plus|más|più))\b"
+    r"(?! (?:than|to|als|bis|de|que|di)\b| ?[$€£¥]?\d)"
     r"| ?(?:at (?:the )?(?:(?P<most>most|latest)|(?P<least>least|earliest))"
     r"|(?P<max>max(?:imum)?)\b|(?P<min>minimum)\b)",
     re.IGNORECASE,

@@ -61,11 +61,12 @@ class Window:
         self._sentences = sentences
         starts = [word.start for word in words]
         self._ends = [bisect_left(starts, sentence.end) for sentence in sentences]
-        self._spelt = defaultdict[str, list[str]](list)
+        self._spelt: dict[str, str] = {}  # joined by spaces: most have one, and a list each would cost more
         self._stem_of = {word.word: word.stem for word in words if not word.number}
         for spelling in self._stem_of:
             for letters in _triples(spelling):
-                self._spelt[letters].append(spelling)
+                known = self._spelt.get(letters)
+                self._spelt[letters] = spelling if known is None else f"{known} {spelling}"
 
     def read(self, claim: Claim) -> Reading:
         """Measure how much of the claim is here; 0 for a claim without words."""
@@ -101,7 +102,7 @@ class Window:
 
     def _most_alike(self, word: str) -> tuple[str, float]:
         triples = _triples(word)
-        shared = Counter(spelling for letters in triples for spelling in self._spelt.get(letters, ()))
+        shared = Counter(spelling for letters in triples for spelling in self._spelt.get(letters, "").split())
         best, most = "", 0.0
         for spelling, count in shared.items():
             alike = 2 * count / (len(triples) + len(_triples(spelling)))

@@ -212,9 +212,9 @@ def tokens(text: str, language: str | None = None, *, start: int = 0, end: int |
     return found
 
 
-@lru_cache(maxsize=512)
+@lru_cache(maxsize=128)
 def tokens_of(text: str, language: str) -> Sequence[Token]:
-    """Return the tokens of a short text; the last few hundred are cached, as a claim is read in several ways."""
+    """Return the tokens of a short text; the last are cached, as a claim is read in several ways."""
     return tuple(tokens(text, language))
 
 
