@@ -60,10 +60,10 @@ async def serve(
         from ralph.watch.web.guard import Access, is_loopback
         from ralph.watch.web.library import Library
     except ImportError as error:
-        raise UsageError(
-            f"The dashboard needs the package {error.name}, which is not installed.",
-            "Install the extra `web`: `uv tool install '.[web]'` in a clone, or its packages beside Ralph.",
-        ) from error
+        from ralph.plugins.install import extra_remedy
+
+        problem = f"The dashboard needs the package {error.name}, which is not installed."
+        raise UsageError(problem, extra_remedy("web")) from error
     listening = _listen(host, port)
     address, actual = listening.getsockname()[:2]
     names = tuple(name.lower().rstrip(".") for name in (host, *(allow_host or ())))

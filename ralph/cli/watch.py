@@ -30,10 +30,10 @@ def watch(*, run: Run = "", any_folder: AnyFolder = False, theme: Theme = "", st
     try:
         from ralph.watch.tui.app import THEME, WatchApp
     except ImportError as error:
-        raise UsageError(
-            "`ralph watch` needs the package textual, which is not installed.",
-            "Install the extra `tui`: `uv tool install '.[tui]'` in a clone, or `pip install 'textual>=8,<9'`.",
-        ) from error
+        from ralph.plugins.install import extra_remedy
+
+        problem = "`ralph watch` needs the package textual, which is not installed."
+        raise UsageError(problem, extra_remedy("tui")) from error
     from ralph.cli.fleet_views import fleet_screen
     from ralph.watch.tui.source import Source
 

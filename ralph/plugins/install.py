@@ -8,7 +8,7 @@ from importlib.metadata import PackageNotFoundError, distribution
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
-from urllib.parse import unquote, urlsplit
+from urllib.parse import parse_qsl, unquote, urlsplit
 
 RUNTIME = "ralph-runtime"
 
@@ -33,6 +33,11 @@ def missing_plugin(hook: str, name: str) -> str:
     return f"It comes with the plug-in {found}, which is not installed: `{shlex.join(install_command([found]))}`."
 
 
+def extra_remedy(name: str) -> str:
+    """Return the remedy for an extra of Ralph that is not installed; what is installed beside it stays."""
+    return f"Install the extra `{name}`: `{shlex.join(install_command([f'{RUNTIME}[{name}]']))}`."
+
+
 def is_installed(name: str) -> bool:
     """Return whether a distribution is installed beside Ralph."""
     try:
@@ -51,13 +56,18 @@ def install_command(names: Sequence[str], prefix: Path | None = None) -> list[st
         prefix: the environment that Ralph is in; None for this one.
     """
     prefix = prefix or Path(sys.prefix)
-    places = [_place(name) for name in names]
-    if wanted := _tool_requirements(prefix):
-        return ["uv", "tool", "install", wanted[0], *_each("--with", [*wanted[1:], *places])]
+    wanted = _tool_requirements(prefix)
+    origin = _source(wanted[0]) if wanted else _origin()
+    places = [_place(name, origin) for name in names]
+    if wanted:
+        ways = ("--with-editable" if "editable" in each else "--with" for each in wanted)
+        words = [word for pair in zip(ways, map(_requirement, wanted), strict=True) for word in pair]
+        own = ["--editable"] * ("editable" in wanted[0])
+        return ["uv", "tool", "install", *own, *words[1:], *_each("--with", places)]
     if (prefix / "pipx_metadata.json").exists():
         return ["pipx", "inject", RUNTIME, *places]
     if is_temporary(prefix):
-        return ["uvx", "--from", str(_origin() or RUNTIME), *_each("--with", places), "ralph"]
+        return ["uvx", "--from", origin or RUNTIME, *_each("--with", places), "ralph"]
     if find_spec("pip"):
         return [sys.executable, "-m", "pip", "install", *places]
     return ["uv", "pip", "install", "--python", sys.executable, *places]
@@ -72,40 +82,61 @@ def _each(option: str, values: Sequence[str]) -> list[str]:
     return [word for value in dict.fromkeys(values) for word in (option, value)]
 
 
-def _origin() -> Path | None:
-    """Return the clone or the wheel that Ralph was installed from; None for an index."""
+def _origin() -> str:
+    """Return what Ralph was installed from, as an installer takes it; empty for an index."""
     try:
         said: Any = json.loads(distribution(RUNTIME).read_text("direct_url.json") or "{}")
-        parts = urlsplit(str(said.get("url", "")))
-    except (PackageNotFoundError, ValueError, AttributeError):
-        return None
-    return Path(unquote(parts.path)) if parts.scheme == "file" else None
+        url, git = str(said.get("url", "")), said.get("vcs_info")
+        if not git:
+            return unquote(urlsplit(url).path) if url.startswith("file:") else url
+        return _from_git(url, git.get("requested_revision") or git["commit_id"], said.get("subdirectory"))
+    except (PackageNotFoundError, ValueError, LookupError, AttributeError):
+        return ""
 
 
-def _place(name: str) -> str:
-    """Return what an installer takes for a distribution: its folder in the clone, a wheel, or its name."""
-    origin = _origin()
-    if origin is None:
-        return name
-    folder = origin / "plugins" / name
-    wheels = sorted(origin.parent.glob(f"{name.replace('-', '_')}-*.whl")) if origin.suffix == ".whl" else []
-    return str(folder if folder.is_dir() else wheels[-1] if wheels else name)
+def _from_git(url: str, revision: str | None, folder: str | None) -> str:
+    return f"git+{url}{f'@{revision}' if revision else ''}{f'#subdirectory={folder}' if folder else ''}"
 
 
-def _tool_requirements(prefix: Path) -> list[str]:
+def _place(name: str, origin: str) -> str:
+    """Return a distribution from where Ralph came from; by its name, which may be a stranger's, only from an index."""
+    if not origin or name.startswith(RUNTIME):
+        return _named(name, origin)
+    if origin.endswith(".whl"):
+        file = origin.replace(RUNTIME.replace("-", "_"), name.replace("-", "_"))
+        beside = sorted(Path(file).parent.glob(f"{name.replace('-', '_')}-*.whl"))
+        return str(beside[-1]) if beside else file
+    root, _, folder = origin.partition("#subdirectory=")
+    inner = f"plugins/{name}"
+    return f"{root}#subdirectory={folder and f'{folder}/'}{inner}" if "://" in root else f"{root}/{inner}"
+
+
+def _tool_requirements(prefix: Path) -> list[Mapping[str, Any]]:
     """Return what `uv tool install` was given, Ralph first: installing anew must not lose the other plug-ins."""
     import tomllib
 
     try:
         with (prefix / "uv-receipt.toml").open("rb") as file:
             listed: Any = tomllib.load(file)["tool"]["requirements"]
-        listed = sorted(listed, key=lambda each: each["name"] != RUNTIME)
-        return [_requirement(each) for each in listed]
-    except (OSError, ValueError, LookupError, TypeError, AttributeError):
+        return sorted(listed, key=lambda each: each["name"] != RUNTIME)
+    except (OSError, ValueError, LookupError, TypeError):
         return []
+
+
+def _source(said: Mapping[str, Any]) -> str:
+    """Return where a requirement of a receipt comes from; empty for an index."""
+    if "git" not in said:
+        return next((said[kind] for kind in ("editable", "directory", "path", "url") if kind in said), "")
+    parts = urlsplit(str(said["git"]))
+    asked = dict(parse_qsl(parts.query))
+    revision = next((asked[kind] for kind in ("rev", "tag", "branch") if kind in asked), None)
+    return _from_git(parts._replace(query="", fragment="").geturl(), revision, asked.get("subdirectory"))
 
 
 def _requirement(said: Mapping[str, Any]) -> str:
     extras = f"[{','.join(said['extras'])}]" if said.get("extras") else ""
-    place = next((said[kind] for kind in ("editable", "directory", "path", "url", "git") if kind in said), "")
-    return f"{place}{extras}" if place else f"{said['name']}{extras}{said.get('specifier', '')}"
+    return _named(f"{said['name']}{extras}", _source(said)) + said.get("specifier", "")
+
+
+def _named(name: str, place: str) -> str:
+    return f"{name} @ {place}" if "://" in place else f"{place}{''.join(name.partition('[')[1:])}" if place else name

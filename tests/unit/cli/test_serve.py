@@ -18,7 +18,7 @@ def test_without_the_extra_the_command_says_how_to_install_it(ralph: Ralph, monk
     ended = ralph("serve")
     assert (ended.code, ended.out) == (2, "")
     assert "needs the package uvicorn" in ended.err
-    assert "uv tool install '.[web]'" in ended.err
+    assert "Install the extra `web`: `" in ended.err
 
 
 def test_a_port_in_use_and_an_address_of_another_machine_are_refused(ralph: Ralph) -> None:

@@ -2,15 +2,17 @@
 
 import json
 import os
+import shlex
 import subprocess
 import sys
 from importlib.metadata import entry_points
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
 from ralph.plugins import install
-from ralph.plugins.install import KNOWN, PARTS_ELSEWHERE, install_command, missing_plugin
+from ralph.plugins.install import KNOWN, PARTS_ELSEWHERE, extra_remedy, install_command, missing_plugin
 
 CLONE = Path(__file__).parents[3]
 PLUGINS = CLONE / "plugins"
@@ -45,6 +47,25 @@ def test_a_broken_receipt_is_left_out(tmp_path: Path, receipt: str) -> None:
     assert "install" in install_command(["ralph-claude"], tmp_path)
 
 
+@pytest.mark.parametrize(
+    ("said", "place"),
+    [
+        ('directory = "/srv/ralph"', "/srv/ralph[web]"),
+        ('git = "https://night.example/o/ralph?tag=v1"', "ralph-runtime[web] @ git+https://night.example/o/ralph@v1"),
+        ('specifier = ">=1"', "ralph-runtime[web]"),
+    ],
+)
+def test_an_extra_leaves_what_is_installed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, said: str, place: str
+) -> None:
+    receipt = f'requirements = [{{ name = "ralph-runtime", {said} }}, {{ name = "ralph-grounding" }}]'
+    (tmp_path / "uv-receipt.toml").write_text(f"[tool]\n{receipt}\n")
+    monkeypatch.setattr(sys, "prefix", str(tmp_path))
+    wanted = f"--with ralph-grounding --with {shlex.join([place])}`."
+    assert extra_remedy("web").startswith("Install the extra `web`: `uv tool install ")
+    assert extra_remedy("web").endswith(wanted)
+
+
 def test_other_installers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     place = f"{PLUGINS}/ralph-claude"
     monkeypatch.setattr(install, "find_spec", {"pip": None}.get)
@@ -63,9 +84,56 @@ def test_other_installers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
 def test_a_wheel_is_taken_from_beside_ralphs_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     wheel = tmp_path / "ralph_claude-0.1.0-py3-none-any.whl"
     wheel.touch()
-    monkeypatch.setattr(install, "_origin", lambda: tmp_path / "ralph_runtime-0.1.0-py3-none-any.whl")
+    monkeypatch.setattr(install, "_origin", lambda: f"{tmp_path}/ralph_runtime-0.1.0-py3-none-any.whl")
     assert install_command(["ralph-claude"], tmp_path)[-1] == str(wheel)
-    assert install_command(["ralph-codex"], tmp_path)[-1] == "ralph-codex"
+    missing = f"{tmp_path}/ralph_codex-0.1.0-py3-none-any.whl"
+    assert install_command(["ralph-codex"], tmp_path)[-1] == missing, "an index may have a stranger's"
+
+
+@pytest.mark.parametrize(
+    ("receipt", "own", "place"),
+    [
+        (
+            'extras = ["tui"], git = "https://night.example/o/ralph?rev=v1"',
+            ["ralph-runtime[tui] @ git+https://night.example/o/ralph@v1"],
+            "git+https://night.example/o/ralph@v1#subdirectory=plugins/ralph-claude",
+        ),
+        (
+            'git = "ssh://git@night.example/o/all?subdirectory=tools%2Fralph&branch=main#0123abc"',
+            ["ralph-runtime @ git+ssh://git@night.example/o/all@main#subdirectory=tools/ralph"],
+            "git+ssh://git@night.example/o/all@main#subdirectory=tools/ralph/plugins/ralph-claude",
+        ),
+        (
+            'git = "https://night.example/o/ralph"',
+            ["ralph-runtime @ git+https://night.example/o/ralph"],
+            "git+https://night.example/o/ralph#subdirectory=plugins/ralph-claude",
+        ),
+        (
+            'url = "https://night.example/ralph_runtime-1.0-py3-none-any.whl"',
+            ["ralph-runtime @ https://night.example/ralph_runtime-1.0-py3-none-any.whl"],
+            "https://night.example/ralph_claude-1.0-py3-none-any.whl",
+        ),
+        ('editable = "/srv/ralph"', ["--editable", "/srv/ralph"], "/srv/ralph/plugins/ralph-claude"),
+        ('specifier = "==1.0"', ["ralph-runtime==1.0"], "ralph-claude"),
+    ],
+)
+def test_a_plugin_of_a_tool_comes_from_where_ralph_came_from(
+    tmp_path: Path, receipt: str, own: list[str], place: str
+) -> None:
+    (tmp_path / "uv-receipt.toml").write_text(f'[tool]\nrequirements = [{{ name = "ralph-runtime", {receipt} }}]\n')
+    assert install_command(["ralph-claude"], tmp_path) == ["uv", "tool", "install", *own, "--with", place]
+
+
+@pytest.mark.parametrize(
+    ("revision", "shown"), [('"commit_id": "0123abc"', "0123abc"), ('"requested_revision": "v1"', "v1")]
+)
+def test_a_plugin_of_an_environment_comes_from_the_same_commit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, revision: str, shown: str
+) -> None:
+    said = f'{{"url": "https://night.example/o/ralph", "vcs_info": {{"vcs": "git", {revision}}}}}'
+    monkeypatch.setattr(install, "distribution", Mock(return_value=Mock(read_text=Mock(return_value=said))))
+    place = f"git+https://night.example/o/ralph@{shown}#subdirectory=plugins/ralph-claude"
+    assert install_command(["ralph-claude"], tmp_path)[-1] == place
 
 
 def test_a_missing_part_names_its_plugin_and_an_unknown_one_none(monkeypatch: pytest.MonkeyPatch) -> None:
