@@ -12,15 +12,7 @@ from ralph.decision.outcomes import Complete, Halt
 from ralph.errors import ExecutorUnavailableError, OwnershipLostError, StoreError, UsageError
 from ralph.loop.iteration import ActiveRun
 from ralph.loop.lease import Stop
-from ralph.loop.lifecycle import (
-    Finish,
-    Iterate,
-    Wait,
-    action_of,
-    begin,
-    extended_meanwhile,
-    pause,
-)
+from ralph.loop.lifecycle import Finish, Iterate, Wait, action_of, begin, extended_meanwhile, pause
 from ralph.loop.recovery import take_up
 from ralph.loop.runner import Runner
 from ralph.records.record import IterationRecord, RunRecord, RunState

@@ -119,8 +119,10 @@ def tasks_of(given: Any, name: str, base: Path) -> list[Task]:
     items = cast("list[Any]", listed)
     if len(items) > _MOST_TASKS:
         raise UsageError(f"{name} has more than {_MOST_TASKS:,} tasks.", "Submit it in several parts.")
-    tables = [{**common, **_table(item, name, number)} for number, item in enumerate(items, 1)]
-    return [_in(base, _task(table, name, number)) for number, table in enumerate(tables, 1)]
+    elsewhere = {key: value for key, value in common.items() if key not in {"repository", "folder"}}
+    tables = [_table(item, name, number) for number, item in enumerate(items, 1)]
+    whole = ({**(elsewhere if {"repository", "folder"} & {*own} else common), **own} for own in tables)
+    return [_in(base, _task(each, name, number)) for number, each in enumerate(whole, 1)]
 
 
 def _in(base: Path, task: Task) -> Task:
@@ -158,11 +160,9 @@ def _yaml(text: str) -> Any:
 
 def missing_extra(problem: str) -> UsageError:
     """Return the error for a missing package of the extra `fleet`."""
-    return UsageError(
-        f"{problem}, which is not installed.",
-        "Install the extra `fleet`: `uv sync --all-packages --extra fleet` in a clone of Ralph, or "
-        "`pip install 'dbos>=3.4,<4' 'psycopg[binary]>=3.2,<4' 'pyyaml>=6.0.2,<7'` in the environment of Ralph.",
-    )
+    from ralph.plugins.install import extra_remedy
+
+    return UsageError(f"{problem}, which is not installed.", extra_remedy("fleet"))
 
 
 def _table(item: Any, name: str, number: int) -> dict[str, Any]:

@@ -69,6 +69,15 @@ def test_relative_places_are_beside_the_file(tmp_path: Path):
     assert places == [str(tmp_path / "a"), str(tmp_path.parent / "b"), "git@example.org:c.git", "~/d"]
 
 
+def test_a_tasks_own_place_replaces_the_common_one(tmp_path: Path) -> None:
+    tasks = "[{task: a}, {task: b, repository: https://git.example/x}]"
+    (tmp_path / "tasks.yaml").write_text(f"folder: /srv/shop\nverify: [make]\ntasks: {tasks}\n")
+    assert [(task.place, task.verify) for task in read_tasks(tmp_path / "tasks.yaml")] == [
+        ("/srv/shop", ("make",)),
+        ("https://git.example/x", ("make",)),
+    ]
+
+
 def test_a_missing_file(tmp_path: Path):
     with pytest.raises(UsageError, match="cannot be read"):
         read_tasks(tmp_path / "none.yaml")
