@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 from time import monotonic
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
+from anyio import Lock
 from pydantic import BaseModel
 
 from ralph.errors import RalphError
@@ -161,6 +162,7 @@ class Library:
     commands: Commands
     _rows: list[RunRow] = field(default_factory=list[RunRow])
     _rows_until: float = 0.0
+    _searching: Lock = field(default_factory=Lock)
     _series: "OrderedDict[str, list[Point]]" = field(default_factory=OrderedDict[str, list[Point]])
 
     async def run(self, run_id: str) -> RunRecord:
@@ -187,18 +189,19 @@ class Library:
     async def _saying(self, rows: list[RunRow], query: RunQuery) -> tuple[list[RunRow], bool]:
         """Return the first runs that have the words, perhaps in a reply, and whether time ran out before the end."""
         found: list[RunRow] = []
-        ends = monotonic() + _SEARCH
-        for row in rows:
-            if monotonic() > ends or len(found) > query.offset + query.limit:
-                return found, monotonic() > ends
-            if query.finds(row.text) or await self._says(row.id, query):
-                found.append(row)
-        return found, False
+        async with self._searching:
+            ends = monotonic() + _SEARCH
+            for row in rows:
+                if monotonic() > ends or len(found) > query.offset + query.limit:
+                    break
+                if query.finds(row.text) or await self._says(row.id, query, ends):
+                    found.append(row)
+            return found, monotonic() > ends
 
-    async def _says(self, run_id: str, query: RunQuery) -> bool:
+    async def _says(self, run_id: str, query: RunQuery, ends: float) -> bool:
         async for each in self.store.iterations(run_id):
-            if query.finds(each.text):
-                return True
+            if (over := monotonic() > ends) or query.finds(each.text):
+                return not over
         return False
 
     async def every_run(self) -> list[RunRow]:

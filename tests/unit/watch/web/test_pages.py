@@ -2,11 +2,13 @@
 
 import asyncio
 import re
+from collections.abc import AsyncGenerator
 from datetime import UTC, datetime, timedelta
 from html.parser import HTMLParser
 from pathlib import Path
 
 import anyio
+import anyio.lowlevel
 import pytest
 from markupsafe import Markup
 
@@ -14,13 +16,14 @@ from ralph import Runner
 from ralph.cli.serve import commands
 from ralph.plugins import Plugins, hookimpl
 from ralph.records.events import Event, MessageReceived
-from ralph.records.record import RunRecord
+from ralph.records.record import IterationRecord, RunRecord
 from ralph.store import open_store
 from ralph.store.base import Store
 from ralph.testing import ScriptedExecutor, writes
 from ralph.watch.web import Page, PageRequest
 from ralph.watch.web.library import Library
 from ralph.watch.web.render import markdown
+from ralph.watch.web.rows import RunQuery
 from ralph.workspace import PlainWorkspace
 
 from .conftest import NOW, Open, ended
@@ -299,6 +302,35 @@ async def test_a_search_also_looks_in_replies_if_asked(dashboard: Open, store: S
     page = await client.get("/?q=lantern&replies=true")
     assert 'name="replies" value="true" checked' in page.text
     assert run.id in page.text
+
+
+async def test_one_search_in_replies_at_a_time_ends_within_a_run(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = await made(store, tmp_path / "one", "It is dark.")
+    [dark, *_] = [each async for each in store.iterations(run.id)]
+    now, searches, seen = 0.0, 0, set[int]()
+
+    async def iterations(_run: str) -> AsyncGenerator[IterationRecord]:
+        nonlocal now, searches
+        searches += 1
+        mine = searches
+        for _ in range(1_000):
+            now += 1.0
+            seen.add(searches - mine)
+            await anyio.lowlevel.checkpoint()
+            yield dark
+
+    library = Library(store, commands())
+    await library.every_run()
+    monkeypatch.setattr(store, "iterations", iterations)
+    monkeypatch.setattr("ralph.watch.web.library.monotonic", lambda: now)
+    pages = await asyncio.gather(
+        *(library.runs(RunQuery.model_validate({"q": "lantern", "replies": True})) for _ in range(3))
+    )
+    assert [(page.runs, page.partial) for page in pages] == [([], True)] * 3
+    assert (searches, seen) == (3, {0}), "none began while another one was reading"
+    assert now < 50, "each search ends after some ten seconds"
 
 
 async def test_denied_tool_calls_are_on_the_pages_and_in_the_api(dashboard: Open, store: Store) -> None:
