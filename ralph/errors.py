@@ -301,7 +301,7 @@ def nearest(name: str, known: Iterable[str]) -> str:
     import difflib
 
     names = sorted(known)
-    close = difflib.get_close_matches(name, names, n=1, cutoff=0.5)
+    close = difflib.get_close_matches(name, names, n=1, cutoff=0.5 if len(name) > 4 else 0.6)
     if close:
         return f"Did you mean {close[0]!r}?"
     return f"Known: {', '.join(names)}." if names else ""

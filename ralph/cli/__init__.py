@@ -166,7 +166,7 @@ def _interruptible(arguments: list[str]) -> int:
 
 def _call(arguments: list[str]) -> int:
     """Find the command and call it. Raises `UsageError` for what typer complains about."""
-    if "_RALPH_COMPLETE" in os.environ:
+    if os.environ.get("_RALPH_COMPLETE") == "complete_fish":  # as the scripts ask
         from ralph.cli.completion import complete
 
         return complete()

@@ -93,7 +93,7 @@ class _LazyGroup(typer.core.TyperGroup):
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Parse the program's own options; `help COMMAND` means `COMMAND --help`."""
         if args[:1] == ["help"]:
-            args = [*args[1:], "--help"]
+            args = [*(args[1:] if args[1:2] != ["help"] else ()), "--help"]
         return super().parse_args(ctx, args)
 
     def get_help_option(self, ctx: Any) -> Any:

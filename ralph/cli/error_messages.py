@@ -16,7 +16,12 @@ from ralph.system.text import printable
 _LONGEST = 20_000
 _LONGEST_WORD, _WORD_START, _WORD_END = 1000, 200, 100
 _SHOWN = 80
-_UNKNOWN = re.compile(r"No such command '([^']{1,80})'")
+_UNKNOWN = re.compile(r"No such command '([^']{0,80})'")
+_MISSING = {
+    "Missing argument 'KEY'": "All keys are listed by `ralph config show`.",
+    "Missing argument 'RUN'": "Write the beginning of an id from `ralph runs`, or `last`.",
+}
+_MEANT = {"--workspace": "--directory", "--task-file": "--file", "--no-verify": "--verify none"}
 _LEFT_OVER = re.compile(r"Got unexpected extra argument[^ ]* \((.*)\)")
 
 
@@ -58,6 +63,8 @@ def usage_message(error: typer.TyperException, arguments: Sequence[str] = ()) ->
         from ralph.cli.suggestions import of_left_over
 
         message = of_left_over(over[1], context)
+    elif remedy := _MISSING.get(message.rstrip(".")):
+        message = f"{message.rstrip('.')}. {remedy}"
     if message.endswith(("?", "`.")):
         return message
     return f"{plainly(message).rstrip('.')}. `{context.command_path} --help` shows its use."
@@ -78,6 +85,8 @@ def _nearest_option(option: str, command: Any) -> str:
     import difflib
 
     known = [name[2:] for parameter in command.params for name in parameter.opts if name.startswith("--")]
+    if (meant := _MEANT.get(option, "")).partition(" ")[0][2:] in known:
+        return f"Did you mean '{meant}'?"
     close = difflib.get_close_matches(option.lstrip("-"), known, n=1, cutoff=0.7)
     return f"Did you mean '--{close[0]}'?" if close else ""
 

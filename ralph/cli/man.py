@@ -58,4 +58,5 @@ def _command(path: str, command: Any, name: str) -> Iterator[str]:
 def _text(text: str | None) -> str:
     """Return a text on one line, with what roff would read as its own escaped."""
     line = " ".join((text or "").split()).replace("\\", "\\e").replace("-", "\\-").replace('"', "\\(dq")
+    line = re.sub(r"[^\x00-\x7f]", lambda found: f"\\[u{ord(found[0]):04X}]", line)
     return f"\\&{line}" if line.startswith((".", "'")) else line

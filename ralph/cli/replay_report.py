@@ -74,11 +74,7 @@ def replayed_json(result: Replayed) -> dict[str, Any]:
             for step in result.steps
         ],
         "skipped": result.skipped,
-        "saved": {
-            "passes": result.saved,
-            "cost": round(result.saved_cost, 6),
-            "unknown_costs": result.saved_costless,
-        },
+        "saved": {"passes": result.saved, "cost": round(result.saved_cost, 6), "unknown_costs": result.saved_costless},
         "cut": {"passes": result.cut, "unknown": result.cut_unknown},
         "evidence": [piece.model_dump() for piece in result.evidence],
     }

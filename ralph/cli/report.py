@@ -158,7 +158,7 @@ def wanted_by(state: str | None, since: str | None, search: str | None) -> "Want
 
     name = state and state.lower().replace("-", "_").replace(" ", "_")
     if name and name not in STATES:
-        raise UsageError(f"--state {state!r} is no state of a run.", f"Write one of {', '.join(STATES)}.")
+        raise UsageError(f"{state!r} is no state of a run.", f"Write one of {', '.join(STATES)}.")
     return Wanted(name, moment_of("--since", since) if since else None, tuple((search or "").lower().split()))
 
 

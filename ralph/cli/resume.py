@@ -141,13 +141,7 @@ def _show_completed(run: "RunRecord", folder: Path, flags: Mapping[str, object])
 
 
 def _continue(
-    run: "RunRecord",
-    here: Path,
-    flags: Mapping[str, object],
-    *,
-    from_checkpoint: bool,
-    trust: bool,
-    no_plugins: bool,
+    run: "RunRecord", here: Path, flags: Mapping[str, object], *, from_checkpoint: bool, trust: bool, no_plugins: bool
 ) -> int:
     from ralph.plugins.loading import load_plugins
     from ralph.settings import FLAGS, workspace_folder

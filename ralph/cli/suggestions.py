@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ralph.errors import nearest
-from ralph.plugins.install import missing_plugin
+from ralph.plugins.install import PARTS_ELSEWHERE, missing_plugin
 
 MEANT: Mapping[str, str] = {
     **dict.fromkeys(("abort", "cancel", "end", "halt", "kill", "quit", "terminate"), "stop"),
@@ -35,6 +35,7 @@ MEANT: Mapping[str, str] = {
 }
 
 _MOST_SHOWN = 80
+_PARTS = {"ralph_executors": "--executor {}", "ralph_task_sources": "--task {}:…"}
 
 
 def of_command(name: str, known: Sequence[str], arguments: Sequence[str]) -> str:
@@ -47,6 +48,9 @@ def of_command(name: str, known: Sequence[str], arguments: Sequence[str]) -> str
     """
     if missing := missing_plugin("ralph_commands", name) if "plugins" in known else "":
         return missing
+    for hook, option in _PARTS.items() if "plugins" in known else ():
+        if name in PARTS_ELSEWHERE[hook]:
+            return missing_plugin(hook, name) or f"It is a plug-in, for `ralph run {option.format(name)}`."
     meant = MEANT.get(name.lower(), "")
     if meant.startswith("-") or meant.partition(" ")[0] in known:
         return f"Did you mean `ralph {meant}`?"

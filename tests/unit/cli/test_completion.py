@@ -115,9 +115,20 @@ def test_what_a_store_holds_is_no_code_for_a_shell(
     assert all(re.fullmatch(r"[\w.-]+\t[\w ,:]+", line) for line in lines)
 
 
+@pytest.mark.parametrize("value", ["", "complete_night"])
+def test_a_strange_request_for_completions_is_left_out(
+    ralph: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, value: str
+) -> None:
+    monkeypatch.setenv("_RALPH_COMPLETE", value)
+    ended = ralph("--version")
+    assert (ended.code, ended.err, ended.out[:6]) == (0, "", "ralph ")
+
+
 def test_the_manual_page_has_every_command(ralph: Callable[..., Any]) -> None:
     page = ralph("man").out
     for name in COMMANDS:
         assert f'.SS "ralph {name}' in page
     assert "\\-\\-max\\-iterations" in page
+    assert page.isascii(), "roff knows other characters by their numbers alone"
+    assert "\\[u2026]" in page
     assert not re.search(r"^\.(?!TH|SH|SS|TP|B|PP|RS|RE)", page, re.MULTILINE)

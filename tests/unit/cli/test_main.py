@@ -124,6 +124,13 @@ def test_a_narrow_terminal_cuts_no_option(
         (["--no-such"], "ralph: There is no option --no-such. `ralph --help` shows its use.\n"),
         (["ls"], "ralph: There is no command 'ls'. Did you mean `ralph runs`?\n"),
         (["help", "kill"], "ralph: There is no command 'kill'. Did you mean `ralph stop`?\n"),
+        (["help", "nope"], "ralph: There is no command 'nope'. Known: "),
+        ([""], "ralph: There is no command ''. Known: "),
+        (["github"], "ralph: There is no command 'github'. It is a plug-in, for `ralph run --task github:…`.\n"),
+        (["config", "get"], "ralph: Missing argument 'KEY'. All keys are listed by `ralph config show`.\n"),
+        (["stop"], "ralph: Missing argument 'RUN'. Write the beginning of an id from `ralph runs`, or `last`.\n"),
+        (["run", "x", "--workspace", "y"], "ralph: There is no option --workspace. Did you mean '--directory'?\n"),
+        (["runs", "--outcome", "foo"], "ralph: 'foo' is no state of a run. Write one of completed, "),
         (["Fix", "the tests"], "ralph: There is no command 'Fix'. Did you mean `ralph run \"Fix the tests\"`?\n"),
         (["Fix $it now"], "ralph: There is no command 'Fix $it now'. Did you mean `ralph run 'Fix $it now'`?\n"),
         (
