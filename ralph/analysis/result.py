@@ -230,13 +230,7 @@ class Past(BaseModel, frozen=True):
 
     @classmethod
     def of(
-        cls,
-        text: str,
-        analysis: Analysis,
-        *,
-        denied: bool = False,
-        progressed: bool | None = None,
-        busy: bool = False,
+        cls, text: str, analysis: Analysis, *, denied: bool = False, progressed: bool | None = None, busy: bool = False
     ) -> "Past":
         """Keep of an analysis what those of later iterations need."""
         return cls(

@@ -188,11 +188,7 @@ def _verifier_context(
     settings: Settings, executor: Executor, redactor: Redactor, confinement: Confinement | None
 ) -> VerifierContext:
     return VerifierContext(
-        executor,
-        redactor,
-        confinement or Confinement(),
-        timeout=settings.verify_timeout,
-        rounds=settings.verify_rounds,
+        executor, redactor, confinement or Confinement(), timeout=settings.verify_timeout, rounds=settings.verify_rounds
     )
 
 

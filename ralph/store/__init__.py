@@ -18,16 +18,7 @@ if TYPE_CHECKING:
     from ralph.store.schema import Migration
     from ralph.store.sql import MemoryStore
 
-__all__ = [
-    "Database",
-    "MemoryStore",
-    "Migration",
-    "Store",
-    "database_named",
-    "default_path",
-    "file_of",
-    "open_store",
-]
+__all__ = ["Database", "MemoryStore", "Migration", "Store", "database_named", "default_path", "file_of", "open_store"]
 
 
 _SERVER = re.compile(r"postgres(ql)?://")
