@@ -94,7 +94,7 @@ class Reader:
         folder = self.home / "bin"
         folder.mkdir()
         scripts = dict.fromkeys(STANDINS, "cat > /dev/null < /dev/null")
-        scripts |= {"ralph": f'exec "{sys.executable}" -m ralph "$@"', "uv": '[ "$1" = run ] && shift && exec "$@"'}
+        scripts |= {"ralph": f'exec "{sys.executable}" -m ralph "$@"', "uv": '[ "$1" = run ] || exit 0; shift; exec "$@"'}
         scripts |= {"python": f'exec "{sys.executable}" "$@"'}
         for name, script in scripts.items():
             (folder / name).write_text(f"#!/bin/sh\n{script}\n")
