@@ -94,8 +94,10 @@ class Reader:
         folder = self.home / "bin"
         folder.mkdir()
         scripts = dict.fromkeys(STANDINS, "cat > /dev/null < /dev/null")
-        scripts |= {"ralph": f'exec "{sys.executable}" -m ralph "$@"', "uv": '[ "$1" = run ] || exit 0; shift; exec "$@"'}
-        scripts |= {"python": f'exec "{sys.executable}" "$@"'}
+        scripts |= {
+            name: f'exec "{sys.executable}" {module} "$@"' for name, module in (("ralph", "-m ralph"), ("python", ""))
+        }
+        scripts |= {"uv": '[ "$1" = run ] || exit 0; shift; exec "$@"'}
         for name, script in scripts.items():
             (folder / name).write_text(f"#!/bin/sh\n{script}\n")
             (folder / name).chmod(0o755)
