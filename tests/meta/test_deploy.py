@@ -1,5 +1,6 @@
 """The files in deploy/ are valid, and use commands and options that exist."""
 
+import os
 import re
 import shutil
 import subprocess
@@ -16,7 +17,7 @@ from ralph.cli.fleet import app
 DEPLOY = Path(__file__).parents[2] / "deploy"
 
 
-@pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="systemd is not installed")
+@pytest.mark.skipif(not os.environ.get("CI") and not shutil.which("systemd-analyze"), reason="there is no systemd")
 def test_systemd_accepts_the_unit(tmp_path: Path) -> None:
     unit = tmp_path / "ralph-worker@.service"
     text = (DEPLOY / unit.name).read_text(encoding="utf-8")
