@@ -188,7 +188,7 @@ class Mirror:
         await git("checkout", "--quiet", "--no-recurse-submodules", "-b", branch, commit)
 
     async def commit_of(self, name: str) -> str:
-        """Return the commit of a ref; empty if there is none."""
+        """Return the commit of a ref, or an empty text where the ref is missing."""
         return await self.git.line("rev-parse", "--quiet", "--verify", f"{name}^{{commit}}", none=ANY)
 
     async def base(self, ref: str) -> str:

@@ -73,6 +73,10 @@ def _numbered(bodies: list[dict[str, Any]], count: int) -> list[Task]:
 
 
 async def remove_schedule(fleet: Fleet, name: str) -> None:
-    """Remove a schedule. Raises `UsageError` if there is none of that name."""
+    """Remove a schedule.
+
+    Raises:
+        UsageError: no schedule has this name.
+    """
     if not await fleet.do(Tables.unschedule, name):
         raise UsageError(f"There is no schedule {name[:80]!r}.", "`ralph fleet schedule` lists them.")

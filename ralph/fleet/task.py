@@ -76,7 +76,7 @@ class Task(BaseModel, frozen=True, extra="forbid"):
 
 
 def has_login(address: str) -> bool:
-    """Return whether an address contains a password or a token; the user of an ssh address is none."""
+    """Return True if an address contains a password or a token; the user name of an ssh address is allowed."""
     found = _LOGIN.search(address)
     return found is not None and (found[1] != "ssh" or ":" in found[2])
 

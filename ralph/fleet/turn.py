@@ -244,7 +244,7 @@ def _settings(task: Task, url: str) -> dict[str, Any]:
 
 
 def seconds_until(moment: datetime | None) -> float:
-    """Return the seconds until a moment; a day if there is none."""
+    """Return the seconds until a moment, or a day where no moment is given."""
     return 86_400.0 if moment is None else max(0.05, (moment - datetime.now(UTC)).total_seconds())
 
 

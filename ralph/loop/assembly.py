@@ -273,7 +273,11 @@ class _Announced(Verifier):
 
 
 def running_event_loop() -> asyncio.AbstractEventLoop:
-    """Return asyncio's event loop; a `UsageError` if there is none, as under trio."""
+    """Return asyncio's event loop.
+
+    Raises:
+        UsageError: the program runs without one, as under trio.
+    """
     try:
         return asyncio.get_running_loop()
     except RuntimeError:

@@ -58,7 +58,7 @@ class CopilotExecutor(AgentExecutor):
         return self.api_key or NO_KEY
 
     async def login_command(self) -> list[str]:
-        """Return the command of the CLI, which is fetched if there is none; the SDK's runtime has no login."""
+        """Return the login command of the Copilot CLI, and fetch the CLI where it is missing; the SDK has no login."""
         from ralph.executors.copilot.provision import program_name, provide_cli
 
         named = self.program if self.program and self.program.name == program_name() else None

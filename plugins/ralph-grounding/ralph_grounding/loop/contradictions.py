@@ -1,4 +1,4 @@
-"""What documents state against the facts: every sentence that contradicts a claim or the ground truth."""
+"""The sentences of documents that contradict a claim or the ground truth."""
 
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple

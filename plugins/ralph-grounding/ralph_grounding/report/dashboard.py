@@ -32,7 +32,7 @@ _KINDS = {"conflict": "against", "doubtful": "against", "supported": "for"}
 
 
 class Cell(NamedTuple):
-    """What a provider scored in one question; `tier` is that of its worst score."""
+    """A provider's scores for one question; `tier` is that of the worst."""
 
     score: float | None
     tier: "Tier | None"

@@ -96,7 +96,7 @@ class Place(NamedTuple):
     text: str
 
     def conflict(self, kind: ConflictKind, expected: str, start: int = 0, end: int = 0) -> Conflict:
-        """Make a conflict with a stretch of the statement; with all of it if there is none, as in a table's row."""
+        """Make a conflict with a part of the statement, or with the whole one where no part is given."""
         first, last = self.each.span
         if self.each.exact and end > start:
             first, last = self.each.span.start + start, self.each.span.start + end

@@ -1,4 +1,4 @@
-"""Who does what: two things that change places, and another name in the place of the claim's."""
+"""The roles in a statement: two things that change places, and another name in the place of the one in the claim."""
 
 from collections.abc import Iterator, Sequence
 
