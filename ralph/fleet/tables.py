@@ -402,7 +402,7 @@ class Tables:
         return {**counted, "until": self._now + lease, "seen_at": self._now, "body": body}
 
     @staticmethod
-    def _worker_row(name: str) -> Select[Any]:
+    def _worker_row(name: str) -> Select[*tuple[Any, ...]]:
         return select(schema.workers).where(_worker.name == name).with_for_update()
 
     # schedules
@@ -457,7 +457,7 @@ class Tables:
         found = self.connection.execute(select(schema.tasks).where(_task.id == task_id).with_for_update())
         return _entry(found.mappings().one())
 
-    def _entries(self, statement: Select[Any]) -> list[Entry]:
+    def _entries(self, statement: Select[*tuple[Any, ...]]) -> list[Entry]:
         with self.connection.begin():
             return [_entry(row) for row in self.connection.execute(statement).mappings()]
 

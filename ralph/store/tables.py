@@ -87,7 +87,7 @@ class Statement:
     Executing it through SQLAlchemy every time costs half a commit.
     """
 
-    def __init__(self, statement: Insert | Update | Delete | Select[Any], connection: Connection) -> None:
+    def __init__(self, statement: Insert | Update | Delete | Select[*tuple[Any, ...]], connection: Connection) -> None:
         compiled = statement.compile(dialect=connection.dialect)
         self._text = str(compiled)
         self._shaped = _shape(compiled.positiontup)
@@ -360,13 +360,13 @@ class Tables:
         if self.database.identity() != self._identity:
             raise self.database.gone()
 
-    def _all(self, statement: Select[Any]) -> Sequence[Row[Any]]:
+    def _all(self, statement: Select[*tuple[Any, ...]]) -> Sequence[Row[*tuple[Any, ...]]]:
         with self.connection.begin():
             return self.connection.execute(statement).all()
 
-    def _page(self, statement: Select[Any]) -> list[Row[Any]]:
+    def _page(self, statement: Select[*tuple[Any, ...]]) -> list[Row[*tuple[Any, ...]]]:
         """Return the first rows of a query with long texts in its last column."""
-        page: list[Row[Any]] = []
+        page: list[Row[*tuple[Any, ...]]] = []
         size = 0
         streaming = statement.limit(PAGE_ROWS).execution_options(stream_results=True, max_row_buffer=50)
         with self.connection.begin(), self.connection.execute(streaming) as result:
@@ -433,15 +433,15 @@ def _is_older(record: object) -> bool:
     return False
 
 
-def _record_of(run_id: str) -> Select[Any]:
+def _record_of(run_id: str) -> Select[*tuple[Any, ...]]:
     return select(_run.record).where(_run.id == run_id)
 
 
-def _last(number: Column[int], run_id: str) -> Select[Any]:
+def _last(number: Column[int], run_id: str) -> Select[*tuple[Any, ...]]:
     return select(func.max(number)).where(number.table.c.run_id == run_id)
 
 
-def _parts(number: Column[int], content: Column[str], run_id: str, after: int) -> Select[Any]:
+def _parts(number: Column[int], content: Column[str], run_id: str, after: int) -> Select[*tuple[Any, ...]]:
     return select(number, content).where(number.table.c.run_id == run_id, number > after).order_by(number)
 
 

@@ -244,14 +244,16 @@ class GroundingStore:
 
         return await self._do(transaction)
 
-    async def _rows(self, statement: Select[Any]) -> Sequence[Row[Any]]:
-        def read(connection: Connection) -> Sequence[Row[Any]]:
+    async def _rows(self, statement: Select[*tuple[Any, ...]]) -> Sequence[Row[*tuple[Any, ...]]]:
+        def read(connection: Connection) -> Sequence[Row[*tuple[Any, ...]]]:
             with connection.begin():
                 return connection.execute(statement).all()
 
         return await self._do(read)
 
-    async def _pages(self, statement: Select[Any], fetched: int) -> AsyncGenerator[list[Row[Any]]]:
+    async def _pages(
+        self, statement: Select[*tuple[Any, ...]], fetched: int
+    ) -> AsyncGenerator[list[Row[*tuple[Any, ...]]]]:
         """Yield pages of rows over a separate connection, which is released however the reading ends.
 
         Args:
@@ -267,7 +269,7 @@ class GroundingStore:
             with anyio.CancelScope(shield=True):
                 await anyio.to_thread.run_sync(stack.close)
 
-    def _found(self, stack: ExitStack, statement: Select[Any], fetched: int) -> Result[Any]:
+    def _found(self, stack: ExitStack, statement: Select[*tuple[Any, ...]], fetched: int) -> Result[*tuple[Any, ...]]:
         connection = stack.enter_context(closing(self._database.connect()))
         streaming = statement.execution_options(stream_results=True, max_row_buffer=fetched)
         return stack.enter_context(closing(connection.execute(streaming)))
@@ -316,9 +318,9 @@ def _nothing(_: Connection) -> None:
     """Do nothing: opening the connection is enough."""
 
 
-def _page(result: Result[Any]) -> list[Row[Any]]:
+def _page(result: Result[*tuple[Any, ...]]) -> list[Row[*tuple[Any, ...]]]:
     """Fetch the next rows; their last column may be long."""
-    page: list[Row[Any]] = []
+    page: list[Row[*tuple[Any, ...]]] = []
     size = 0
     while len(page) < _PAGE_ROWS and size < _PAGE_CHARACTERS and (row := result.fetchone()) is not None:
         page.append(row)
@@ -326,7 +328,7 @@ def _page(result: Result[Any]) -> list[Row[Any]]:
     return page
 
 
-def _only(name: str, found: Sequence[Row[Any]]) -> Row[Any] | None:
+def _only(name: str, found: Sequence[Row[*tuple[Any, ...]]]) -> Row[*tuple[Any, ...]] | None:
     if not name:
         return None
     return found[0] if len(found) == 1 or (found and found[0].id == rows.storable(name)) else None

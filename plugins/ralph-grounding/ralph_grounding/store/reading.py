@@ -75,12 +75,12 @@ _SCORES: dict[str, ColumnElement[Any]] = {
 }
 
 
-def whole(filters: Iterable[Condition], order: Order, by: str, limit: int | None) -> Select[Any]:
+def whole(filters: Iterable[Condition], order: Order, by: str, limit: int | None) -> Select[*tuple[Any, ...]]:
     """Select analyses with their results."""
     return _ordered(select(analyses).where(condition_of(filters)), order, by).limit(limit)
 
 
-def scores(filters: Iterable[Condition], order: Order, by: str, limit: int | None) -> Select[Any]:
+def scores(filters: Iterable[Condition], order: Order, by: str, limit: int | None) -> Select[*tuple[Any, ...]]:
     """Select the columns of `ScoreRow`."""
     it = analyses.c
     found = (
@@ -110,7 +110,7 @@ def scores(filters: Iterable[Condition], order: Order, by: str, limit: int | Non
     return _ordered(found, order, by).limit(limit)
 
 
-def newest_runs(domain: str | None, status: str | None, limit: int | None) -> Select[Any]:
+def newest_runs(domain: str | None, status: str | None, limit: int | None) -> Select[*tuple[Any, ...]]:
     """Select the newest runs, newest first."""
     found = select(runs).order_by(runs.c.started_at.desc(), runs.c.id.desc()).limit(limit)
     if domain is not None:
@@ -118,18 +118,18 @@ def newest_runs(domain: str | None, status: str | None, limit: int | None) -> Se
     return found if status is None else found.where(runs.c.status == status)
 
 
-def previous_run(run_id: str, domain: str, query_set_id: str, started_at: str) -> Select[Any]:
+def previous_run(run_id: str, domain: str, query_set_id: str, started_at: str) -> Select[*tuple[Any, ...]]:
     """Select the last completed run of the domain that began before; without a domain, of the same queries."""
     found = newest_runs(domain, "completed", 1).where(runs.c.started_at <= started_at, runs.c.id != storable(run_id))
     return found if domain else found.where(runs.c.query_set_id == query_set_id)
 
 
-def by_prefix(table: Table, start: str) -> Select[Any]:
+def by_prefix(table: Table, start: str) -> Select[*tuple[Any, ...]]:
     """Select at most two rows with an id that begins so, an exact match first."""
     return select(table).where(table.c.id.startswith(storable(start), autoescape=True)).order_by(table.c.id).limit(2)
 
 
-def _ordered(found: Select[Any], order: Order, by: str) -> Select[Any]:
+def _ordered(found: Select[*tuple[Any, ...]], order: Order, by: str) -> Select[*tuple[Any, ...]]:
     it = analyses.c
     if order == "newest":
         return found.order_by(it.created_at.desc(), it.id.desc())

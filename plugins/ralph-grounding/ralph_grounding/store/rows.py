@@ -138,12 +138,12 @@ def failure_row(run_id: str, failure_id: str, error: BatchError, at: datetime) -
     return {"id": failure_id, "run_id": storable(run_id), "created_at": moment(at), **texts}
 
 
-def read_query(row: Row[Any]) -> Query:
+def read_query(row: Row[*tuple[Any, ...]]) -> Query:
     """Read a query from its row."""
     return _read(Query, row.body, f"The query {row.id[:80]!a}")
 
 
-def read_run(row: Row[Any]) -> GroundingRun:
+def read_run(row: Row[*tuple[Any, ...]]) -> GroundingRun:
     """Read a run from its row, with its present status."""
     name = f"The record of run {row.id[:80]!a}"
     summary = None if row.summary is None else _read(DomainScoreSummary, row.summary, name)
@@ -177,7 +177,7 @@ def _status(kept: RunStatus, owner: str | None) -> RunStatus:
     return "interrupted" if gone else "running"
 
 
-def read_analysis(row: Row[Any]) -> StoredAnalysis:
+def read_analysis(row: Row[*tuple[Any, ...]]) -> StoredAnalysis:
     """Read an analysis from its row."""
     name = f"The analysis {row.id[:80]!a}"
     result = _read(AnalysisResult, row.result, name)
@@ -200,7 +200,7 @@ def read_analysis(row: Row[Any]) -> StoredAnalysis:
     )
 
 
-def read_scores(row: Row[Any]) -> ScoreRow:
+def read_scores(row: Row[*tuple[Any, ...]]) -> ScoreRow:
     """Read a row of the columns of `ScoreRow`, in their order."""
     identity, run_id, query_id, query, *names, support, contradiction, flags, created_at = row
     domain, provider, model, *scores = names
@@ -210,7 +210,7 @@ def read_scores(row: Row[Any]) -> ScoreRow:
     return ScoreRow(*values)
 
 
-def read_failure(row: Row[Any]) -> BatchError:
+def read_failure(row: Row[*tuple[Any, ...]]) -> BatchError:
     """Read a failure from its row."""
     return BatchError(
         query_id=restored(row.query_id),
