@@ -229,7 +229,7 @@ class Streaks(BaseModel, frozen=True):
 
     Attributes:
         answered: an executor has answered at least once, even in a turn that failed or was cut short later.
-        outage: iterations in a row in which a service that has answered before did not answer.
+        outage: iterations in a row in which a service did not answer that the run waits for.
         limited, refused, blocked, test_only: iterations of that kind in a row.
         logins: limited iterations in a row without a login.
         questions: iterations in a row that asked the user, the blocked ones included.
@@ -253,11 +253,11 @@ class Streaks(BaseModel, frozen=True):
     confirming: bool = False
     said_done: NonNegativeInt = 0
 
-    def after(self, case: Case) -> "Streaks":
+    def after(self, case: Case, *, patient: bool = False) -> "Streaks":
         """Return the counts with one more iteration, before its decision.
 
-        An iteration that Ralph itself cut short says nothing of the agent, nor does one in which a service that has
-        answered before did not answer.
+        An iteration that Ralph itself cut short says nothing of the agent, nor does one in which a service did not
+        answer that the run waits for: it has answered before, or the run is `patient`.
         """
         failure, analysis = case.output.failure, case.analysis
         if isinstance(case.output.outcome, Interrupted):
@@ -265,7 +265,7 @@ class Streaks(BaseModel, frozen=True):
         if case.limited:
             logins = self.logins + 1 if case.logged_out else 0
             return evolve(self, outage=0, limited=self.limited + 1, logins=logins)
-        if case.unanswered and self.answered:
+        if case.unanswered and (self.answered or patient):
             return evolve(self, outage=self.outage + 1, limited=0, logins=0, refused=0)
         answered = self.answered or isinstance(case.output.outcome, Answered) or case.output.heard_model
         turned_down = failure is not None and (

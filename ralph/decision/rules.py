@@ -10,7 +10,8 @@ The first rule that applies decides:
 5. the executor cannot work
 6. blocked: the agent needs the user
 7. a limit
-8. an outage of a service that has answered before: a pause, which counts against nothing
+8. an outage of a service that has answered before, or that the run has time to wait for: a pause, which counts against
+   nothing
 9. the breaker is open, unless a lack of progress opened it and one of the next two rules says what it consisted of
 10. test saturation
 11. stuck for the second time, or with the breaker open; the first time makes the next iteration a pivot, and so does
@@ -264,7 +265,7 @@ def _limit(situation: Situation) -> Halt | None:
 
 
 def _outage(situation: Situation) -> Halt | Pause | None:
-    """Return the wait for a service that has answered before: twice as long each time, up to five minutes."""
+    """Return the wait for a service that does not answer: twice as long each time, up to five minutes."""
     failure, times, limit = situation.case.output.failure, situation.streaks.outage, situation.limit
     if failure is None or not times:
         return None
@@ -402,7 +403,7 @@ _RULES = (
     _Rule("executor unavailable", _unavailable, _why_available),
     _Rule("blocked", _blocked, _why_not_blocked),
     _Rule("limit", _limit, _why_within_limits),
-    _Rule("outage", _outage, "no outage of a service that has answered before"),
+    _Rule("outage", _outage, "no outage of a service that the run waits for"),
     _Rule("circuit open", _breaker, _why_closed),
     _Rule("test saturation", _saturated, _why_unsaturated),
     _Rule("stuck", _stuck_again, _why_not_stuck),

@@ -286,7 +286,7 @@ def evaluate(
     calls = 1 + len(case.output.attempts) + (verification.sessions if verification else 0)
     called = state.spent.called(min(started_at, at), keep=rules.limits.calls_per_hour, times=calls)
     output = case.output
-    spent = called.used(output.usage, duration, counts=not _waits(state, case), denials=output.denials)
+    spent = called.used(output.usage, duration, counts=not _waits(rules, state, case), denials=output.denials)
     checks = state.checks.after(verification)
     situation = situation_of(
         rules,
@@ -353,7 +353,7 @@ def situation_of(
         claim = claim.unverified
     return Situation(
         case,
-        before.after(case),
+        before.after(case, patient=rules.limits.max_duration is not None),
         breaker,
         at,
         claim=claim,
@@ -381,14 +381,14 @@ def _breaker_after(
 ) -> BreakerState:
     """Return the breaker with this iteration, unless that waits for a service or was cut short by user or limit."""
     outcome, before = case.output.outcome, rules.breaker.cooled(state.breaker, started_at)
-    if _waits(state, case) or (isinstance(outcome, Interrupted) and outcome.by in {"signal", "limit"}):
+    if _waits(rules, state, case) or (isinstance(outcome, Interrupted) and outcome.by in {"signal", "limit"}):
         return before
     return rules.breaker.record(before, observe(case, verification, outside=state.errors), at)
 
 
-def _waits(state: RunState, case: Case) -> bool:
+def _waits(rules: Rules, state: RunState, case: Case) -> bool:
     """Return whether the run waits for a service after the iteration, which then counts against nothing."""
-    return case.limited or (case.unanswered and state.streaks.answered)
+    return case.limited or state.streaks.after(case, patient=rules.limits.max_duration is not None).outage > 0
 
 
 def observe(case: Case, verification: Verification | None, *, outside: tuple[str, ...] = ()) -> Observation:

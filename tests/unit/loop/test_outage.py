@@ -1,4 +1,4 @@
-"""An outage of a service that has answered before: the run waits for its end, within bounds."""
+"""An outage of a service: the run waits for its end, within bounds."""
 
 from datetime import datetime, timedelta
 
@@ -12,6 +12,7 @@ from ralph.testing import FakeClock, Reply, ScriptedExecutor, SeenEvents
 from ralph.types.output import Failed, Output, TimedOut
 
 DOWN = Failed(failure="unavailable", message="connect ECONNREFUSED 127.0.0.1:443")
+WRONG, REFUSED = Failed(failure="auth"), Failed(failure="refused")
 SILENT = TimedOut(limit="idle", after=60)
 DONE = "---RALPH_STATUS---\nEXIT_SIGNAL: true\nREASON: written\n---END_RALPH_STATUS---"
 BEGUN = Output(text="I begin.", executor="scripted")
@@ -60,10 +61,25 @@ def test_a_service_that_is_down_for_an_hour_ends_no_run() -> None:
         ([BEGUN, DOWN], Limits(max_duration=1_000), "limit_reached", [*DOUBLED, 189]),
         ([BEGUN, DOWN], Limits(), "executor_unavailable", [*DOUBLED, *[300] * 9]),
         ([DOWN], Limits(), "executor_unavailable", []),
+        ([DOWN, DOWN, DOWN, DOWN, DOWN, DOWN, DONE], Limits(max_duration=28_800), "completed", DOUBLED[:6]),
+        ([DOWN], Limits(max_duration=1_000), "limit_reached", [*DOUBLED, 189]),
+        ([WRONG], Limits(max_duration=1_000), "executor_unavailable", []),
+        ([REFUSED], Limits(max_duration=1_000), "executor_unavailable", []),
         ([SILENT, DOWN], Limits(), "executor_unavailable", []),
         ([BEGUN, Failed(failure="crashed")], Limits(), "circuit_open", []),
     ],
-    ids=["twice", "max-duration", "never back", "never there", "never answered", "crashed"],
+    ids=[
+        "twice",
+        "max-duration",
+        "never back",
+        "never there",
+        "down at first",
+        "down till the limit",
+        "wrong key",
+        "refused",
+        "never answered",
+        "crashed",
+    ],
 )
 def test_an_outage_is_waited_for_within_bounds(
     monkeypatch: pytest.MonkeyPatch, replies: list[Reply], limits: Limits, ends: str, waits: list[int]
