@@ -9,7 +9,7 @@ import typer
 
 from ralph.cli.options import Folder, NoPlugins, Trust
 from ralph.cli.settings import ask_at_terminal, with_settings
-from ralph.errors import UsageError
+from ralph.errors import ExecutorUnavailableError, UsageError
 from ralph.system.declarations import WORK
 from ralph.types import evolve
 
@@ -144,7 +144,8 @@ def run_shown(
 ) -> "RunRecord":
     """Let a runner with these settings work in a folder under a display; a signal ends it in order.
 
-    An endpoint that does not answer and a sandbox that does not work are errors before anything is written.
+    A sandbox that does not work is an error before anything is written, and so is an endpoint that does not answer,
+    unless the run has time to wait for it.
 
     Args:
         work: starts or resumes the run.
@@ -171,7 +172,12 @@ def run_shown(
             if not wide:
                 await require_narrow(arguments["workspace"])
             if settings.executor.base_url:
-                await check_endpoint(settings.executor.base_url)
+                try:
+                    await check_endpoint(settings.executor.base_url)
+                except ExecutorUnavailableError as down:
+                    if settings.limits.max_duration is None:
+                        raise
+                    shown.note(f"{down.problem} The run waits for it, until --max-duration is over.")
             await confinement_for(settings, folder).require()
             # until the store is open, a signal ends the program at once
             async with arguments["store"], cancelled_by_signals(runner, shown), runner:

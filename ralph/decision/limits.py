@@ -204,8 +204,8 @@ class DecisionSettings(BaseModel, frozen=True, extra="forbid", defer_build=True)
     unavailable: Annotated[PositiveInt, Tighter("less")] = Field(
         default=2,
         le=1000,
-        description="Refused or logged-out iterations in a row that end the run; without `max_duration` also unanswered "
-        "ones before any answer.",
+        description="Refused, logged-out (or, before any answer and without `max_duration`, unanswered) iterations in "
+        "a row that end the run.",
     )
     rate_limit_wait: Annotated[Duration, Tighter("more")] = Field(
         default=60.0, description="The wait for a rate limit that names no time; doubled each time in a row."

@@ -53,7 +53,7 @@ async def check_endpoint(url: str) -> None:
     except OSError as error:
         raise ExecutorUnavailableError(
             f"The model endpoint {Redactor()(url)} cannot be reached: {_cause(error, host, port)}.",
-            "Start the model's server, or correct --base-url.",
+            "Start the model's server, or correct --base-url; a run with --max-duration waits for it.",
         ) from error
 
 

@@ -4,6 +4,7 @@ import os
 import shlex
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 from collections.abc import Callable, Generator, Mapping
@@ -190,3 +191,25 @@ def test_an_agent_that_makes_the_same_call_over_and_over_is_stopped(
     assert "try a different approach" in told[-1], "and not both in one prompt"
     assert "That leads nowhere" not in told[-1]
     assert "README.md" in ran.end["detail"]
+
+
+@pytest.mark.long
+@pytest.mark.timeout(240)
+@EXECUTORS
+def test_a_run_with_a_time_waits_for_a_service_that_is_down_from_the_start(
+    environment: Mapping[str, str], workspace: Path, tmp_path: Path, executor: str
+) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as reserved:
+        port = reserved.getsockname()[1]
+    told, bounds = tmp_path / "told", ("--max-duration", "200s", "--verify", "none", "--display", "json")
+    agent = ("--executor", executor, "--base-url", f"http://127.0.0.1:{port}/v1", "--model", "m")
+    words = (sys.executable, "-m", "ralph", "run", "Work", "-C", str(workspace), *agent, *bounds)
+    with (
+        told.open("w") as out,
+        subprocess.Popen(words, env=environment, stdin=subprocess.DEVNULL, stdout=out, stderr=out) as process,
+    ):
+        wait_until(lambda: '"iteration_started"' in told.read_text(), 100)
+        with ModelServer([WriteFile("new", "x"), Say(DONE)], port=port):
+            code = process.wait(200)
+    assert "refuses the connection. The run waits for it" in told.read_text()
+    assert code == 0

@@ -3,6 +3,7 @@
 import asyncio
 import time
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import anyio
@@ -69,13 +70,14 @@ async def test_a_session_is_taken_up_again_and_its_usage_is_that_of_the_turn(cop
 
 
 async def test_pushing_and_writing_outside_are_denied(copilot_cli: Path, workspace: Path):
-    outside = copilot_cli.parent / f"ralph-test-{time.time_ns()}"  # the CLI lets an agent write temporary files
-    steps = [Shell("git push origin main"), WriteFile(str(outside), "x"), Say("Neither worked.")]
-    output = await executed(copilot_cli, workspace, steps)
+    with TemporaryDirectory(dir="/var/tmp") as outside:  # in the folder for temporary files the agent may write
+        steps = [Shell("git push origin main"), WriteFile(f"{outside}/new", "x"), Say("Neither worked.")]
+        output = await executed(copilot_cli, workspace, steps)
+        written = content(Path(outside, "new"))
     assert output.outcome == Answered()
     assert [call.denied for call in output.tool_calls] == [True, True]
     assert output.denials == 2
-    assert not content(outside)
+    assert not written
 
 
 async def test_read_only_gives_the_agent_no_way_to_write(copilot_cli: Path, workspace: Path):
