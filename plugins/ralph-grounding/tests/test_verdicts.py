@@ -61,6 +61,30 @@ async def test_a_claim_is_found_only_where_a_sentence_says_it(claim: str, respon
 
 
 @pytest.mark.parametrize(
+    ("claim", "response", "expected"),
+    [
+        ("The free plan has three seats.", "The free plan includes three seats.", "supported"),
+        ("The room offers a balcony.", "The room has a balcony.", "supported"),
+        ("The free plan comes with three seats.", "The free plan contains three seats.", "supported"),
+        ("The free plan has three seats.", "The free plan doesn't include three seats.", "contradicted"),
+        ("The kit contains batteries.", "The kit comes without batteries.", "contradicted"),
+        ("The free plan includes three seats.", "The free plan has five seats.", "contradicted"),
+        ("Der Gratistarif hat drei Plätze.", "Der Gratistarif umfasst drei Plätze.", "supported"),
+        ("Der Gratistarif hat drei Plätze.", "Der Gratistarif enthält keine drei Plätze.", "contradicted"),
+        ("El plan gratuito tiene tres puestos.", "El plan gratuito incluye tres puestos.", "supported"),
+        ("免费套餐有三个席位。", "免费套餐包括三个席位。", "supported"),
+        ("免费套餐有三个席位。", "免费套餐没有三个席位。", "contradicted"),
+    ],
+)
+async def test_how_a_sentence_says_has_does_not_matter(claim: str, response: str, expected: str) -> None:
+    assert await verdict(claim, response) == expected.replace("supported", "found")
+    ground = GroundTruth(pages=(page_of_text(response, url="page"),))
+    told = await give_feedback(None, claim, ground, LexicalProvider(), 0.75)
+    assert bool(told.highlights.highlights) is (expected == "supported")
+    assert bool(told.claims.contradicts) is (expected == "contradicted")
+
+
+@pytest.mark.parametrize(
     ("claim", "answer", "question", "expected"),
     [
         ("The Petrel 520 costs €3,450.", "It costs €3,450.", "How much does the Petrel 520 cost?", "found"),

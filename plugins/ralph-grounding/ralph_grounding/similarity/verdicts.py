@@ -17,7 +17,7 @@ from ralph_grounding.similarity.statement import statement
 from ralph_grounding.similarity.thesaurus import synonyms
 from ralph_grounding.text.sentences import Span
 from ralph_grounding.text.structure import Stated, stated
-from ralph_grounding.text.words import is_negation
+from ralph_grounding.text.words import is_having, is_negation
 
 __all__ = ["Ruling", "Verdicts"]
 
@@ -103,7 +103,10 @@ class Verdicts:
 
     def _weights(self, ours: Analysed, claim: Claim) -> dict[int, float]:
         words = claim.tokens[: len(ours.said.words)]
-        return {place: word.weight for place, word in enumerate(words) if ours.said.content[place]}
+        found = {place: word.weight for place, word in enumerate(words) if ours.said.content[place]}
+        said = [*(word.word for word in ours.said.words), ""]
+        rest = {at: found[at] for at in found if not is_having(said[at], said[at + 1], self._language)}
+        return rest if len(rest) > 1 else found
 
     def is_nowhere(self, claim: Claim, ruling: Ruling) -> bool:
         """Return True if what the best sentence lacks of a claim is nowhere else in the text either."""

@@ -16,6 +16,7 @@ __all__ = [
     "LINKS",
     "NEGATIONS",
     "PREPOSITIONS",
+    "is_having",
     "is_negation",
 ]
 
@@ -71,6 +72,21 @@ _FUNCTION_LISTS = {
 FUNCTION_WORDS = {language: frozenset(words.split()) for language, words in _FUNCTION_LISTS.items()}
 
 
+_HAVING = {
+    "en": "has have had having include includes including included contain contains contained feature features offer "
+    "offers comes come",
+    "de": "hat haben hatte hatten bietet bieten enthält enthalten umfasst umfassen beinhaltet beinhalten",
+    "es": "tiene tienen tenía incluye incluyen contiene contienen ofrece ofrecen",
+    "zh": "具有 拥有 包括 包含 含有 提供",
+}
+_HAVING_WORDS = {language: frozenset(words.split()) for language, words in _HAVING.items()}
+
+
+def is_having(word: str, following: str, language: str) -> bool:
+    """Return True if a lower-case word only says that its subject has something, as "comes" does before "with"."""
+    return word in _HAVING_WORDS.get(language, ()) and (word not in {"come", "comes"} or following == "with")
+
+
 _NEGATION_LISTS = {
     "en": "not no never without cannot neither nor none nobody nothing nowhere lack lacks lacked lacking "
     "unable cant dont doesnt isnt wont",
@@ -85,6 +101,7 @@ _NEGATION_LISTS = {
     "no": "ikke aldri uten ingen intet",
     "ru": "не нет никогда без никто ничего ни",
     "pl": "nie nigdy bez nikt nic ani żaden żadna żadne",
+    "zh": "没有 沒有 不是 不能 不会 不會 不可 不包 不含 不提 不支 不需 不接 不在 无法 無法 并非 未能",
 }
 
 NEGATIONS = {language: frozenset(words.split()) for language, words in _NEGATION_LISTS.items()}
