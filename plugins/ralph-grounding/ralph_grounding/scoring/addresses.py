@@ -134,23 +134,24 @@ def _rest() -> str:
     It reaches to white space, to a closing bracket that it did not open, or to the next address. A letter of a script
     without spaces right after a Latin one or a digit ends it, too.
     """
+    # Here and below, groups repeat in atomic groups: Python before 3.11.5 mismatches possessive repeats of groups.
     plain = f"[^{_STOP}(),;{GAPLESS}]++"
     dot = f"(?:．(?=\\w)|{_DOT})"
-    return f"(?:{plain}|{dot}|[,;](?!https?://)|(?<![0-9A-Za-z])[{GAPLESS}]++|\\([^{_STOP}()]*+\\))*+"
+    return f"(?>(?:{plain}|{dot}|[,;](?!https?://)|(?<![0-9A-Za-z])[{GAPLESS}]++|\\([^{_STOP}()]*+\\))*)"
 
 
 @cache
 def _pattern(gapless: bool, dotless: bool) -> re.Pattern[str]:  # noqa: FBT001 - cached by its arguments
     letter = f"[\\w{JOINED}-]" if gapless else _LETTER
     label = f"(?:{letter}++|[{GAPLESS}][\\w{JOINED}-]*+)"
-    host = f"{letter}++(?:(?:{_DOT}){label}){'*+' if dotless else '++'}"
+    host = f"{letter}++(?>(?:(?:{_DOT}){label}){'*' if dotless else '+'})"
     return re.compile(
         rf"""
         (?<![0-9A-Za-z]) (?P<scheme>[A-Za-z][0-9A-Za-z+.-]{{0,15}}+) :// (?P<rest>{_rest()})
         | (?<![\w.+%-]) (?P<mailbox>[\w.+%-]++) @ (?P<mail_host>{host})
         | (?<! [^\s"'`(\[=<>,;|] ) (?P<root>(?:~|\.{{1,2}})?/(?![/\s]){_rest()})
-        | (?<!{letter}) (?P<host>{host}) (?P<port>:\d{{1,5}}(?!\d))?+
-          (?P<user>(?::[^\s/?\#@]{{0,64}}+)?+@(?=\w))?+ (?P<tail>(?=[/?\#]){_rest()})?+
+        | (?<!{letter}) (?P<host>{host}) (?>(?P<port>:\d{{1,5}}(?!\d))?)
+          (?>(?P<user>(?>(?::[^\s/?\#@]{{0,64}}+)?)@(?=\w))?) (?>(?P<tail>(?=[/?\#]){_rest()})?)
         """,
         re.VERBOSE,
     )
@@ -159,5 +160,5 @@ def _pattern(gapless: bool, dotless: bool) -> re.Pattern[str]:  # noqa: FBT001 -
 @cache
 def _paths() -> re.Pattern[str]:
     plain = f"[^\\W{GAPLESS}]|[.%~+@-]"
-    segment = f"/(?:{plain}|(?<![0-9A-Za-z])[{GAPLESS}])++"
-    return re.compile(f"(?<![^\\W{GAPLESS}])(?<![/.~%@+-])(?:\\.?{segment}|(?:{plain})++)(?:{segment})++/?")
+    segment = f"/(?>(?:{plain}|(?<![0-9A-Za-z])[{GAPLESS}])+)"
+    return re.compile(f"(?<![^\\W{GAPLESS}])(?<![/.~%@+-])(?:\\.?{segment}|(?>(?:{plain})+))(?>(?:{segment})+)/?")
