@@ -3,6 +3,7 @@
 import time
 from collections import Counter
 from collections.abc import AsyncGenerator, Iterable, Mapping
+from contextlib import AsyncExitStack
 from datetime import UTC, datetime
 from typing import Any, NamedTuple, Self, cast
 from uuid import uuid4
@@ -13,6 +14,7 @@ from ralph_grounding.batch import BatchError, BatchResult, run_batch
 from ralph_grounding.errors import NoGroundTruthError
 from ralph_grounding.feedback import give_feedback
 from ralph_grounding.ground_truth.pages import GroundTruth
+from ralph_grounding.judging.asking import Judging
 from ralph_grounding.materials import AIResponse, Query
 from ralph_grounding.normalize import NormalizedAnswer, normalize
 from ralph_grounding.result import (
@@ -21,6 +23,7 @@ from ralph_grounding.result import (
     AttributionResult,
     CompletenessResult,
     Feedback,
+    JudgeUse,
     Scores,
 )
 from ralph_grounding.scoring.accuracy import AccuracyScorer
@@ -54,6 +57,14 @@ class _Case(NamedTuple):
     """The texts to look statements up in: the pages, else the expected answer; empty if there is neither."""
 
 
+class _Judged(NamedTuple):
+    """The scores of an answer, the feedback, and what a judge was asked."""
+
+    scores: Scores
+    feedback: Feedback
+    use: JudgeUse | None = None
+
+
 class _Notes(NamedTuple):
     """Flags for programs, and the same findings as sentences for readers."""
 
@@ -66,29 +77,40 @@ class _Notes(NamedTuple):
 
 
 class GroundingAnalyzer:
-    """Scorer of answers against ground truth. Use it in `async with`, which opens the similarity provider.
+    """Scorer of answers against ground truth. Use it in `async with`, which opens its provider and its judge.
 
     Args:
         settings: the defaults if not given.
         provider: measures similarity; by default it is made from the settings and falls back to comparing words if it
             fails.
+        judging: a judge of claims; None for the offline verdicts alone.
     """
 
     def __init__(
-        self, settings: GroundingSettings | None = None, *, provider: SimilarityProvider | None = None
+        self,
+        settings: GroundingSettings | None = None,
+        *,
+        provider: SimilarityProvider | None = None,
+        judging: Judging | None = None,
     ) -> None:
         self.settings = settings or GroundingSettings()
         self._provider = provider or provider_for(self.settings.providers)
+        self._judging = judging
+        self._opened = AsyncExitStack()
         self._accuracy = AccuracyScorer(self._provider, self.settings.accuracy, self.settings.tiers)
         self._completeness = CompletenessScorer(self._provider, self.settings.completeness, self.settings.tiers)
         self._attribution = AttributionScorer(self.settings.attribution, self.settings.tiers)
 
     async def __aenter__(self) -> Self:
-        await self._provider.__aenter__()
+        async with AsyncExitStack() as stack:
+            await stack.enter_async_context(self._provider)
+            if self._judging:
+                await stack.enter_async_context(self._judging)
+            self._opened = stack.pop_all()
         return self
 
-    async def __aexit__(self, *error: object) -> None:
-        await self._provider.__aexit__(*error)
+    async def __aexit__(self, *_: object) -> None:
+        await self._opened.aclose()
 
     async def analyze(
         self,
@@ -162,14 +184,18 @@ class GroundingAnalyzer:
         """The reason for falling back to words, if known."""
         return self._provider.trouble if isinstance(self._provider, Fallback) else "It did not answer."
 
-    async def _judged(self, case: _Case) -> tuple[Scores, Feedback]:
+    async def _judged(self, case: _Case) -> _Judged:
         expected, text = case.query.expected, case.text
-        accuracy = completeness = None
+        accuracy = completeness = use = None
         if expected.text.strip():
             accuracy = await self._accuracy.score(text, expected.text, case.sources, case.query.text)
         if expected.claims is not None:
             completeness = await self._completeness.score(text, expected.claims, case.query.text)
-        return self._scores(accuracy, completeness, self._attributed(case)), await self._told(completeness, case)
+            if self._judging:
+                judged, use = await self._judging.judged(case.query.text, text, completeness.matches)
+                completeness = self._completeness.result(expected.claims, judged, fallback=completeness.fallback)
+        scores = self._scores(accuracy, completeness, self._attributed(case))
+        return _Judged(scores, await self._told(completeness, case), use)
 
     def _attributed(self, case: _Case) -> AttributionResult | None:
         domain = case.query.domain or case.ground.domain
@@ -180,7 +206,7 @@ class GroundingAnalyzer:
         found = self._attribution.score(with_citations(case.text, case.cited), domain, brands, urls)
         return separated(found, len(case.text)) if case.cited else found
 
-    async def _empty(self, case: _Case) -> tuple[Scores, Feedback]:
+    async def _empty(self, case: _Case) -> _Judged:
         """Score an empty answer 0 on all three metrics, even those without material to measure them by."""
         tier = tier_of(0, self.settings.tiers)
         completeness = await self._completeness.score("", case.query.expected.claims or ())
@@ -189,7 +215,7 @@ class GroundingAnalyzer:
             evolve(completeness, score=0.0, tier=tier, note=""),
             AttributionResult(score=0, tier=tier),
         )
-        return scores, await self._told(completeness, case)
+        return _Judged(scores, await self._told(completeness, case))
 
     async def _told(self, completeness: CompletenessResult | None, case: _Case) -> Feedback:
         threshold = self.settings.completeness.similarity_threshold
@@ -213,13 +239,11 @@ class GroundingAnalyzer:
         response: AIResponse,
         case: _Case,
         taken: NormalizedAnswer,
-        judged: tuple[Scores, Feedback],
+        judged: _Judged,
         previous_id: str,
     ) -> AnalysisResult:
-        scores, told = (
-            with_rates(judged[0], judged[1], grounded=bool(case.sources.pages and case.ground.pages)),
-            judged[1],
-        )
+        told = judged.feedback
+        scores = with_rates(judged.scores, told, grounded=bool(case.sources.pages and case.ground.pages))
         metadata = _metadata(response, taken, case.cited)
         notes = _noted(case, taken, scores, metadata)
         if any(part is not None and part.fallback for part in (scores.accuracy, scores.completeness, told.highlights)):
@@ -227,6 +251,8 @@ class GroundingAnalyzer:
                 "keyword_fallback", f"Words were compared instead of using {self._provider.name}. {self._trouble}"
             )
             notes.add("needs_review")
+        if judged.use and judged.use.untaken:
+            notes.add("judge_fallback", _untaken(judged.use, scores.completeness))
         return AnalysisResult(
             id=uuid4().hex[:16],
             query_id=case.query.id,
@@ -246,6 +272,7 @@ class GroundingAnalyzer:
             analyzer_version=ANALYZER_VERSION,
             ground_truth_version=case.ground.version if case.ground.pages else "",
             previous_id=previous_id,
+            judge=judged.use,
             metadata=metadata,
         )
 
@@ -289,6 +316,13 @@ def _with_first_oddities(taken: NormalizedAnswer, metadata: Mapping[str, Any]) -
         oddities=tuple(dict.fromkeys((*before, *taken.oddities))),
         cut_from=max(length if isinstance(length, int) else 0, taken.cut_from),
     )
+
+
+def _untaken(use: JudgeUse, completeness: CompletenessResult | None) -> str:
+    matches = completeness.matches if completeness else ()
+    reasons = dict.fromkeys(match.judged.trouble for match in matches if match.judged and match.judged.trouble)
+    of_claims = f"{use.untaken} claim{'' if use.untaken == 1 else 's'}"
+    return f"For {of_claims} the offline verdict stands, because the judge {use.judge} gave none: {'; '.join(reasons)}"
 
 
 def _noted(case: _Case, taken: NormalizedAnswer, scores: Scores, metadata: Mapping[str, Any]) -> _Notes:

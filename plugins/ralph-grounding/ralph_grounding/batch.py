@@ -366,7 +366,8 @@ class _Batch:
 def _otherwise(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
     """List the settings in which the earlier run differs from this one, of those that both record."""
     ways = {"similarity": "used another similarity provider", "scoring": "used other scoring settings"}
-    return [way for key, way in ways.items() if key in before and key in now and before[key] != now[key]]
+    found = [way for key, way in ways.items() if key in before and key in now and before[key] != now[key]]
+    return found if before.get("judge") == now.get("judge") else [*found, "used another judge, or none"]
 
 
 def _again(helps: Callable[[BaseException], bool], retries: int, sleep: Sleep | None) -> Callable[[], "AsyncRetrying"]:

@@ -136,6 +136,21 @@ class Endpoint:
             raise ProviderError(problem, remedy, kind="unreachable", again=True) from None
         return self._read(status, headers, answer)
 
+    def message(self, said: Mapping[str, Any]) -> tuple[str, str]:
+        """Return the finish reason and the text of the first choice in an answer of /chat/completions.
+
+        Raises:
+            ProviderError: there is no message.
+        """
+        given: object = said.get("choices")
+        choices = cast("list[object]", given) if isinstance(given, list) else []
+        first = fields(choices[0] if choices else None)
+        message: object = first.get("message")
+        if not isinstance(message, dict):
+            raise self.protocol_error("its answer has no message")
+        reason: object = first.get("finish_reason")
+        return sendable(reason) if isinstance(reason, str) else "", _text(fields(cast("object", message)))
+
     def protocol_error(self, what: str) -> ProviderError:
         """Make the error for an answer in the wrong form, such as "it has no vectors"."""
         said, remedy = _SAID["protocol"]
@@ -193,6 +208,16 @@ def fields(given: object) -> Mapping[str, Any]:
 def sendable(text: str) -> str:
     """Remove what UTF-8 cannot encode or many servers refuse: lone surrogates and NULs."""
     return text.replace("\0", " ").encode("utf-8", "replace").decode()
+
+
+def _text(message: Mapping[str, Any]) -> str:
+    """Return the text of a message: its content, its parts, or its refusal."""
+    content: object = message.get("content")
+    if isinstance(content, list):
+        parts = [fields(part).get("text") for part in cast("list[object]", content)]
+        content = "".join(part for part in parts if isinstance(part, str))
+    said = content or message.get("refusal")
+    return sendable(said) if isinstance(said, str) else ""
 
 
 def _checked(url: str, setting: str) -> tuple[str, str]:

@@ -68,7 +68,9 @@ class Line(BaseModel, frozen=True):
 
 def result_line(result: AnalysisResult) -> dict[str, Any]:
     """Return the printed result: the three scores, null if not measured, and the feedback."""
-    said = result.model_dump(mode="json", include={"feedback", "flags", "notes", "provider", "ground_truth_version"})
+    said = result.model_dump(
+        mode="json", include={"feedback", "flags", "notes", "provider", "ground_truth_version", "judge"}
+    )
     scores = result.scores.model_dump(mode="json")
     return {
         "accuracy": scores["accuracy"],
@@ -80,4 +82,5 @@ def result_line(result: AnalysisResult) -> dict[str, Any]:
         "notes": said["notes"],
         "similarity": said["provider"],
         "ground_truth_version": said["ground_truth_version"],
+        **({"judge": said["judge"]} if said["judge"] else {}),
     }

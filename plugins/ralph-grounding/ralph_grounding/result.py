@@ -29,7 +29,10 @@ __all__ = [
     "GroundTruthSource",
     "Highlight",
     "HighlightFeedback",
+    "JudgeUse",
+    "Judged",
     "MissingClaim",
+    "Outcome",
     "Scores",
     "Segment",
     "TextPosition",
@@ -37,7 +40,10 @@ __all__ = [
 ]
 
 Tier = Literal["excellent", "good", "fair", "poor"]
-ConflictKind = Literal["number", "date", "negation", "antonym", "entity"]
+ConflictKind = Literal["number", "date", "negation", "antonym", "entity", "meaning"]
+"""The kind of a difference; "meaning" is one that a judge reports."""
+Outcome = Literal["present", "absent", "contradicted"]
+"""The verdict on a claim."""
 
 _Unit = Field(ge=0, le=1)
 _Score = Field(ge=0, le=100)
@@ -115,6 +121,26 @@ class ClaimMatch(BaseModel, frozen=True):
     position: TextPosition
 
 
+class Judged(BaseModel, frozen=True):
+    """What became of the question to a judge about a claim.
+
+    Attributes:
+        judge: its name.
+        outcome: its verdict; None if none was taken, so that the offline one stands.
+        offline: the verdict without the judge.
+        quote: the words of the response that it quotes.
+        trouble: the reason if no verdict was taken.
+        cached: the verdict is an earlier one.
+    """
+
+    judge: str
+    outcome: Outcome | None = None
+    offline: Outcome
+    quote: str = ""
+    trouble: str = ""
+    cached: bool = False
+
+
 class ClaimJudgement(BaseModel, frozen=True):
     """The judgement on one claim, found or not.
 
@@ -122,6 +148,8 @@ class ClaimJudgement(BaseModel, frozen=True):
         claim: its statement.
         matched_text: the most similar words of the response; empty if nothing is similar.
         conflicts: the differences between the matched text and the claim; with one the claim is not found.
+        unsure: no single sentence decides; the similarity does.
+        judged: the judge's verdict; None if it was not asked.
     """
 
     claim: str
@@ -132,6 +160,13 @@ class ClaimJudgement(BaseModel, frozen=True):
     matched_text: str = ""
     position: TextPosition = TextPosition(start=0, end=0)
     conflicts: tuple[Conflict, ...] = ()
+    unsure: bool = False
+    judged: Judged | None = None
+
+    @property
+    def outcome(self) -> Outcome:
+        """The verdict."""
+        return "contradicted" if self.conflicts else "present" if self.found else "absent"
 
 
 class CompletenessResult(BaseModel, frozen=True):
@@ -282,6 +317,27 @@ class Scores(BaseModel, frozen=True):
     contradiction_rate: float | None = Field(default=None, ge=0, le=100)
 
 
+class JudgeUse(BaseModel, frozen=True):
+    """What a judge was asked, and what it took.
+
+    Attributes:
+        judge: its name.
+        questions: those sent, cached ones not included.
+        cached: answered from the store.
+        untaken: questions without a verdict that counts; the offline one stands there.
+        input_tokens, output_tokens: as reported, else estimated.
+        cost: by the prices of the settings; None without them.
+    """
+
+    judge: str
+    questions: int = 0
+    cached: int = 0
+    untaken: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cost: float | None = None
+
+
 class Feedback(BaseModel, frozen=True):
     """The feedback for readers."""
 
@@ -296,10 +352,11 @@ class AnalysisResult(BaseModel, frozen=True):
         ai_provider: the response's `provider`; `response_at` is its `responded_at`.
         expected: what the response was held against.
         flags: findings for a reader, or a program: "needs_review", "empty_response", "truncated", "malformed",
-            "keyword_fallback", "other_language", "nothing_to_check".
+            "keyword_fallback", "judge_fallback", "other_language", "nothing_to_check".
         notes: the flags in sentences, and further remarks.
         provider: the similarity provider, such as "lexical".
         previous_id: the analysis that this one repeats; empty for a first one.
+        judge: what a judge was asked; None without one.
     """
 
     id: str
@@ -320,4 +377,5 @@ class AnalysisResult(BaseModel, frozen=True):
     analyzer_version: str
     ground_truth_version: str = ""
     previous_id: str = ""
+    judge: JudgeUse | None = None
     metadata: Mapping[str, Any] = {}

@@ -14,6 +14,7 @@ __all__ = [
     "CompletenessSettings",
     "GroundingKeys",
     "GroundingSettings",
+    "JudgeSettings",
     "LoopSettings",
     "ProviderSettings",
     "TierSettings",
@@ -106,6 +107,37 @@ class ProviderSettings(BaseModel, frozen=True, extra="forbid"):
     )
 
 
+class JudgeSettings(BaseModel, frozen=True, extra="forbid"):
+    """The judge of claims, a model that is asked in addition. It is off unless `url` or `nli` is set, or `--judge`."""
+
+    url: str = Field(
+        default="",
+        description="An OpenAI-compatible endpoint's base URL, up to and including /v1, or a plug-in's judge by name.",
+    )
+    model: str = Field(default="", description="The model's name.")
+    nli: str = Field(
+        default="", description="Instead of an endpoint, a folder with an ONNX model for natural language inference."
+    )
+    mode: Literal["doubtful", "all"] = Field(
+        default="doubtful", description="Ask about claims with a doubtful offline verdict, or about all."
+    )
+    max_answer: int = Field(
+        default=12_000,
+        ge=200,
+        le=1_000_000,
+        description="The characters of an answer that the judge reads; of a longer one those around the best match.",
+    )
+    max_tokens: int = Field(default=512, ge=16, le=100_000, description="The maximum length of a reply, in tokens.")
+    timeout: float = Field(default=30, gt=0, le=3600, description="The time limit of a call, in seconds.")
+    retries: int = Field(default=3, ge=0, le=10, description="The retries of a call with a temporary failure.")
+    concurrency: int = Field(default=4, ge=1, le=64, description="The maximum number of simultaneous calls.")
+    input_price: float | None = Field(default=None, ge=0, description="The price of a million tokens of questions.")
+    output_price: float | None = Field(default=None, ge=0, description="The price of a million tokens of replies.")
+    max_cost: float | None = Field(
+        default=None, gt=0, description="What a command may spend, in the currency of the prices; unset: any amount."
+    )
+
+
 class AnswerSettings(BaseModel, frozen=True, extra="forbid"):
     """The source of responses, if they do not come from a file."""
 
@@ -167,6 +199,7 @@ class GroundingSettings(BaseModel, frozen=True, extra="forbid"):
     weights: WeightSettings = WeightSettings()
     providers: ProviderSettings = ProviderSettings()
     answers: AnswerSettings = AnswerSettings()
+    judge: JudgeSettings = JudgeSettings()
     reading: ReadingLimits = ReadingLimits()
     batch: BatchSettings = BatchSettings()
     loop: LoopSettings = LoopSettings()

@@ -5,6 +5,18 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ralph_grounding.cli.judge import (
+    Estimate,
+    JudgeKeyName,
+    JudgeMode,
+    JudgeModel,
+    JudgeOptions,
+    JudgeUrl,
+    MaxCost,
+    Nli,
+    judging_for,
+    print_estimate,
+)
 from ralph_grounding.cli.options import (
     AsJson,
     Brands,
@@ -38,6 +50,13 @@ def again(
     domain: Domain = "",
     brand: Brands = None,
     similarity: Similarity = None,
+    judge: JudgeUrl = None,
+    judge_model: JudgeModel = None,
+    judge_key_env: JudgeKeyName = None,
+    judge_mode: JudgeMode = None,
+    nli: Nli = None,
+    max_cost: MaxCost = None,
+    estimate: Estimate = False,
     store: Store = None,
     as_json: AsJson = False,
 ) -> None:
@@ -46,6 +65,8 @@ def again(
     Each new analysis names the one that it was made from. Expected claims that were made from ground truth follow the
     given one; the changed claims are listed.
     """
+    from contextlib import AsyncExitStack
+
     import anyio
 
     from ralph_grounding.cli.batch_run import new_id, score_all, scored_by
@@ -55,7 +76,13 @@ def again(
         from ralph_grounding.batch import run_batch
 
         settings = context_of(context).measured_by(similarity)
-        async with open_store(context, store) as kept, GroundingAnalyzer(settings) as analyzer:
+        asks = JudgeOptions(
+            url=judge, model=judge_model, key_env=judge_key_env, mode=judge_mode, nli=nli, max_cost=max_cost
+        )
+        async with AsyncExitStack() as stack:
+            kept = await stack.enter_async_context(open_store(context, store))
+            judging = judging_for(settings, asks, kept, estimate=estimate)
+            analyzer = await stack.enter_async_context(GroundingAnalyzer(settings, judging=judging))
             old = await run_named(kept, run, store)
             asked = await kept.query_set(old.query_set_id)
             ground = await ground_truth_of(context, ground_truth or (), domain or old.domain, brand or ())
@@ -67,18 +94,23 @@ def again(
                 previous = before[response.query_id, response.provider, response.model]
                 return await analyzer.analyze(response, query, ground, previous_id=previous, run_id=run_id)
 
+            given = _answers(kept, old, before)
+            if judging and estimate:
+                offline = run_batch(given, queries, analyze, settings=settings.batch, keep_results=False)
+                await print_estimate(judging, offline, as_json=as_json)
+                return True
             events = run_batch(
-                _answers(kept, old, before),
+                given,
                 queries,
                 analyze,
                 settings=settings.batch,
                 store=kept,
                 run_id=run_id,
                 domain=ground.domain,
-                options={"again": old.id, **scored_by(settings, ground)},
+                options={"again": old.id, **scored_by(settings, ground, judging)},
                 keep_results=False,
             )
-            return await score_all(events, old.succeeded, "json" if as_json else "people", store)
+            return await score_all(events, old.succeeded, "json" if as_json else "people", store, judging=judging)
 
     if not anyio.run(score):
         raise typer.Exit(1)

@@ -6,7 +6,28 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ralph_grounding.cli.options import AsJson, Brands, Domain, Places, Similarity, context_of, ground_truth_of
+from ralph_grounding.cli.judge import (
+    JudgeKeyName,
+    JudgeMode,
+    JudgeModel,
+    JudgeOptions,
+    JudgeUrl,
+    MaxCost,
+    Nli,
+    judging_for,
+    names_judge,
+    report_use,
+)
+from ralph_grounding.cli.options import (
+    AsJson,
+    Brands,
+    Domain,
+    Places,
+    Similarity,
+    context_of,
+    ground_truth_of,
+    open_store,
+)
 from ralph_grounding.cli.printing import print_json, print_line
 
 if TYPE_CHECKING:
@@ -44,6 +65,12 @@ def answer(
     domain: Domain = "",
     brand: Brands = None,
     similarity: Similarity = None,
+    judge: JudgeUrl = None,
+    judge_model: JudgeModel = None,
+    judge_key_env: JudgeKeyName = None,
+    judge_mode: JudgeMode = None,
+    nli: Nli = None,
+    max_cost: MaxCost = None,
     as_json: AsJson = False,
     as_lines: AsLines = False,
 ) -> None:
@@ -51,16 +78,27 @@ def answer(
 
     Exits with 1 if the settings require all required claims and one is missing.
     """
+    from contextlib import AsyncExitStack
+
     import anyio
 
     from ralph.system.files import refuse_beside_lines
     from ralph_grounding.analyzer import GroundingAnalyzer
 
-    analyzer = GroundingAnalyzer(context_of(context).measured_by(similarity))
+    settings = context_of(context).measured_by(similarity)
+    asks = JudgeOptions(
+        url=judge, model=judge_model, key_env=judge_key_env, mode=judge_mode, nli=nli, max_cost=max_cost
+    )
 
     async def score() -> bool:
-        ground = await ground_truth_of(context, ground_truth or (), domain, brand or ())
-        async with analyzer:
+        async with AsyncExitStack() as stack:
+            kept = None
+            if names_judge(settings, asks):
+                kept = await stack.enter_async_context(open_store(context, None))
+            judging = judging_for(settings, asks, kept)
+            ground = await ground_truth_of(context, ground_truth or (), domain, brand or ())
+            analyzer = await stack.enter_async_context(GroundingAnalyzer(settings, judging=judging))
+            stack.callback(report_use, judging)
             if as_lines:
                 refuse_beside_lines(
                     {"--question": question, "--reference": reference, "--claims": claims},

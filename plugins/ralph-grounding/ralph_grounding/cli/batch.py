@@ -5,6 +5,16 @@ from typing import Annotated
 
 import typer
 
+from ralph_grounding.cli.judge import (
+    Estimate,
+    JudgeKeyName,
+    JudgeMode,
+    JudgeModel,
+    JudgeOptions,
+    JudgeUrl,
+    MaxCost,
+    Nli,
+)
 from ralph_grounding.cli.options import AsJson, Brands, Domain, Limit, Places, Similarity, Store
 
 __all__ = ["batch"]
@@ -49,6 +59,13 @@ def batch(
     continued: Continued = None,
     limit: Limit = 50,
     similarity: Similarity = None,
+    judge: JudgeUrl = None,
+    judge_model: JudgeModel = None,
+    judge_key_env: JudgeKeyName = None,
+    judge_mode: JudgeMode = None,
+    nli: Nli = None,
+    max_cost: MaxCost = None,
+    estimate: Estimate = False,
     store: Store = None,
     as_json: AsJson = False,
     as_lines: AsLines = False,
@@ -57,6 +74,8 @@ def batch(
 
     Exits with 1 if an answer could not be obtained or scored.
     """
+    from functools import partial
+
     import anyio
 
     from ralph_grounding.cli.batch_run import Plan, Showing, run_plan
@@ -72,7 +91,10 @@ def batch(
         brands=tuple(brand or ()),
         limit=limit,
         similarity=similarity,
+        judge=JudgeOptions(
+            url=judge, model=judge_model, key_env=judge_key_env, mode=judge_mode, nli=nli, max_cost=max_cost
+        ),
     )
     showing: Showing = "json" if as_json else "lines" if as_lines else "people"
-    if not anyio.run(run_plan, context, given, continued, store, showing):
+    if not anyio.run(partial(run_plan, context, given, continued, store, showing, estimate=estimate)):
         raise typer.Exit(1)

@@ -18,6 +18,7 @@ from pydantic import BaseModel, ValidationError
 from ralph.errors import UsageError
 from ralph_grounding.analyzer import GroundingAnalyzer
 from ralph_grounding.batch import BatchError, BatchResult, run_batch
+from ralph_grounding.cli.judge import JudgeOptions, judging_for, print_estimate, report_use
 from ralph_grounding.cli.options import (
     context_of,
     continuing,
@@ -30,6 +31,7 @@ from ralph_grounding.cli.options import (
 from ralph_grounding.cli.printing import console, counted, one_line, print_json, print_line, print_rows
 from ralph_grounding.filters import Condition
 from ralph_grounding.ground_truth.pages import GroundTruth
+from ralph_grounding.judging.asking import Judging
 from ralph_grounding.lines import result_line
 from ralph_grounding.materials import AIResponse, Query
 from ralph_grounding.result import AnalysisResult
@@ -64,6 +66,7 @@ class Plan(BaseModel, frozen=True):
     brands: tuple[str, ...] = ()
     limit: int = 50
     similarity: str | None = None
+    judge: JudgeOptions = JudgeOptions()
 
     @classmethod
     def of_run(cls, run: GroundingRun) -> Self:
@@ -97,15 +100,18 @@ class Plan(BaseModel, frozen=True):
         found = read_queries(Path(self.queries)) if self.queries else make_queries(ground, limit=self.limit)
         return with_claims(found, read_claims_by_query(Path(self.claims))) if self.claims else found
 
-    def options(self, settings: GroundingSettings, ground: GroundTruth) -> dict[str, Any]:
+    def options(self, settings: GroundingSettings, ground: GroundTruth, judge: Judging | None) -> dict[str, Any]:
         """Return what the scores depend on: the plan, the scoring settings and the ground truth's version."""
-        return {"plan": self.model_dump(mode="json"), **scored_by(settings, ground)}
+        judged = self.judge != JudgeOptions()
+        plan = self.model_dump(mode="json", exclude=None if judged else {"judge"})  # runs from before it continue, too
+        return {"plan": plan, **scored_by(settings, ground, judge)}
 
 
-def scored_by(settings: GroundingSettings, ground: GroundTruth) -> dict[str, Any]:
+def scored_by(settings: GroundingSettings, ground: GroundTruth, judging: Judging | None) -> dict[str, Any]:
     """Return what the scores of the same answers depend on, as it is stored with a run."""
     providers = settings.providers
     return {
+        **({"judge": judging.identity} if judging else {}),
         "scoring": settings.model_dump(mode="json", include=_SCORING),
         "similarity": [providers.similarity, providers.embedding, providers.embedding_model],
         "ground_truth": ground.version if ground.pages else "",
@@ -117,7 +123,13 @@ _MOST_ERRORS = 20
 
 
 async def run_plan(
-    context: typer.Context, given: Plan, continued: str | None, store: str | None, showing: Showing
+    context: typer.Context,
+    given: Plan,
+    continued: str | None,
+    store: str | None,
+    showing: Showing,
+    *,
+    estimate: bool = False,
 ) -> bool:
     """Score the answers that a plan names; return True if none failed.
 
@@ -127,6 +139,7 @@ async def run_plan(
         continued: the run to continue, with its own plan instead of `given`.
         store: the name of the store, if any was given.
         showing: the output format.
+        estimate: only print what a judge would be asked.
 
     Raises:
         UsageError: the plan cannot be carried out as it is.
@@ -134,8 +147,6 @@ async def run_plan(
     async with open_store(context, store) as kept:
         run = await run_named(kept, continued, store) if continued else None
         if run and given != Plan():
-            from ralph.errors import UsageError
-
             raise UsageError(
                 "--continue uses the options that the run was started with, and accepts no others.",
                 "Remove the others.",
@@ -143,18 +154,25 @@ async def run_plan(
         plan = Plan.of_run(run) if run else given
         plan.require_sound()
         settings = context_of(context).measured_by(plan.similarity)
+        judging = judging_for(settings, plan.judge, kept, estimate=estimate)
+        if estimate and not plan.responses:
+            raise UsageError("--estimate needs answers that exist already.", "Add --responses FILE.")
         ground = await ground_truth_of(context, plan.ground_truth, plan.domain, plan.brands)
         queries = plan.read_queries(ground)
         run_id = run.id if run else new_id()
 
         async with AsyncExitStack() as stack:
-            analyzer = await stack.enter_async_context(GroundingAnalyzer(settings))
+            analyzer = await stack.enter_async_context(GroundingAnalyzer(settings, judging=judging))
 
             async def analyze(response: AIResponse, query: Query) -> AnalysisResult:
                 return await analyzer.analyze(response, query, ground, run_id=run_id)
 
             asked = await _unanswered(kept, run_id, queries) if run and not plan.responses else queries
             responses = await _responses(context, stack, plan, asked)
+            if judging and estimate:
+                offline = run_batch(responses, queries, analyze, settings=settings.batch, keep_results=False)
+                await print_estimate(judging, offline, as_json=showing != "people")
+                return True
             _announce(ground, len(queries), run_id, showing)
             events = run_batch(
                 responses,
@@ -164,10 +182,11 @@ async def run_plan(
                 store=kept,
                 run_id=run_id,
                 domain=plan.domain or ground.domain,
-                options=plan.options(settings, ground),
+                options=plan.options(settings, ground, judging),
                 keep_results=False,
             )
-            return await score_all(events, 0 if plan.responses else len(asked), showing, store, run_id)
+            total = 0 if plan.responses else len(asked)
+            return await score_all(events, total, showing, store, run_id, judging=judging)
 
 
 def new_id() -> str:
@@ -223,6 +242,8 @@ async def score_all(
     showing: Showing,
     store: str | None,
     run_id: str = "",
+    *,
+    judging: Judging | None = None,
 ) -> bool:
     """Print results and errors as they come, and the summary at the end; return True if none failed.
 
@@ -232,6 +253,7 @@ async def score_all(
         showing: the output format.
         store: its name as given on the command line, for the commands suggested to the user.
         run_id: the run that `--continue` accepts; empty if it cannot be continued.
+        judging: the judge, if there is one.
     """
     command = continuing(run_id, store) if run_id else ""
     progress = _Progress(total, shown=showing == "people")
@@ -241,6 +263,7 @@ async def score_all(
         if progress.count and command:
             typer.echo(f"The run is incomplete. Continue it: {command}", err=True)
         raise
+    report_use(judging)
     if showing == "json":
         print_json(ended.model_dump(mode="json"))
     elif showing == "lines":

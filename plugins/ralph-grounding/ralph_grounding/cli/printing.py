@@ -190,6 +190,8 @@ def _print_claim(judged: ClaimJudgement) -> None:
         mark, style, said = "✓", "green", f"“{_quoted(judged.matched_text)}” ({judged.similarity:.2f})"
     elif judged.conflicts:
         mark, style, said = "≠", "yellow", f"“{_quoted(judged.matched_text)}” ({_differences(judged.conflicts)})"
+    if judged.judged and judged.judged.outcome:
+        said = f"{said}, says {one_line(judged.judged.judge, 60)}"
     wanted = "" if judged.importance == "required" else f" ({judged.importance})"
     out = console()
     out.print(Text.assemble((mark, style), f" {one_line(judged.claim)}{wanted}"), soft_wrap=True)
@@ -203,7 +205,9 @@ def _quoted(text: str) -> str:
 def _differences(conflicts: tuple[Conflict, ...]) -> str:
     """Format the differences between a statement and a claim: `number: 500 instead of 50`."""
     return "; ".join(
-        f"{conflict.kind}: {one_line(conflict.said, 40) or 'none'} instead of {one_line(conflict.expected, 40)}"
+        conflict.kind
+        if conflict.kind == "meaning"
+        else f"{conflict.kind}: {one_line(conflict.said, 40) or 'none'} instead of {one_line(conflict.expected, 40)}"
         for conflict in conflicts[:3]
     )
 

@@ -3,7 +3,7 @@
 import time
 from collections.abc import Mapping
 from datetime import UTC, datetime
-from typing import Any, Self, cast
+from typing import Any, Self
 from urllib.parse import urlsplit
 
 from ralph.errors import UsageError
@@ -53,7 +53,7 @@ class EndpointSource(ResponseSource):
     async def answer(self, query: Query) -> AIResponse:
         began = time.monotonic()
         said = await self._asked(sendable(query.text))
-        reason, text = self._read(said)
+        reason, text = self._endpoint.message(said)
         if reason == "content_filter":
             problem = f"{self._endpoint.shown} withholds its answer to {query.id!r} because of its content rules."
             raise ProviderError(problem, "Leave the query out, or use another model.", kind="filtered")
@@ -86,24 +86,3 @@ class EndpointSource(ResponseSource):
             "temperature": self._settings.temperature,
             limit: self._settings.max_tokens,
         }
-
-    def _read(self, said: Mapping[str, Any]) -> tuple[str, str]:
-        """Return the finish reason and the text."""
-        given: object = said.get("choices")
-        choices = cast("list[object]", given) if isinstance(given, list) else []
-        first = fields(choices[0] if choices else None)
-        message: object = first.get("message")
-        if not isinstance(message, dict):
-            raise self._endpoint.protocol_error("its answer has no message")
-        reason: object = first.get("finish_reason")
-        return sendable(reason) if isinstance(reason, str) else "", _text(fields(cast("object", message)))
-
-
-def _text(message: Mapping[str, Any]) -> str:
-    """Return the text of a message: its content, its parts, or its refusal."""
-    content: object = message.get("content")
-    if isinstance(content, list):
-        parts = [fields(part).get("text") for part in cast("list[object]", content)]
-        content = "".join(part for part in parts if isinstance(part, str))
-    said = content or message.get("refusal")
-    return sendable(said) if isinstance(said, str) else ""

@@ -1,6 +1,7 @@
 """Completeness: the share of the expected claims that a response makes."""
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from ralph_grounding.materials import ExpectedClaim
 from ralph_grounding.result import ClaimJudgement, ClaimMatch, CompletenessResult, TextPosition
@@ -51,8 +52,14 @@ class CompletenessScorer:
         said = [claim.statement for claim in claims]
         supports = await self._provider.supports(said, response)
         check(self._provider, (support.similarity for support in supports))
-        supports = _all_ruled(said, response, question, supports)
-        matches = tuple(self._judge(claim, at, response) for claim, at in zip(claims, supports, strict=True))
+        ruled = _all_ruled(said, response, question, supports)
+        matches = tuple(self._judge(claim, at, response) for claim, at in zip(claims, ruled, strict=True))
+        return self.result(claims, matches, fallback=any(support.similarity.fallback for support in supports))
+
+    def result(
+        self, claims: Sequence[ExpectedClaim], matches: tuple[ClaimJudgement, ...], *, fallback: bool
+    ) -> CompletenessResult:
+        """Return the result for claims and their judgements, as many and in the same order."""
         required = [
             (claim, match) for claim, match in zip(claims, matches, strict=True) if claim.importance == "required"
         ]
@@ -69,10 +76,11 @@ class CompletenessScorer:
             passed=not (missing and self._settings.require_all_required),
             matches=matches,
             note="" if required else NOTHING_TO_CHECK,
-            fallback=any(support.similarity.fallback for support in supports),
+            fallback=fallback,
         )
 
-    def _judge(self, claim: ExpectedClaim, support: Support, response: str) -> ClaimJudgement:
+    def _judge(self, claim: ExpectedClaim, ruled: "_Ruled", response: str) -> ClaimJudgement:
+        support = ruled.support
         similar = is_above(support.similarity.value, self._settings.similarity_threshold)
         return ClaimJudgement(
             claim=claim.statement,
@@ -83,27 +91,33 @@ class CompletenessScorer:
             matched_text=response[support.start : support.end],
             position=TextPosition(start=support.start, end=support.end),
             conflicts=support.conflicts,
+            unsure=ruled.unsure,
         )
+
+
+class _Ruled(NamedTuple):
+    """What a provider measures of a claim, joined with the verdict; `unsure` if no sentence decides."""
+
+    support: Support
+    unsure: bool = False
 
 
 _LOOKED_AT = 100_000
 _FOR_LANGUAGE = 2_000
 
 
-def _all_ruled(claims: Sequence[str], response: str, question: str, supports: Sequence[Support]) -> list[Support]:
+def _all_ruled(claims: Sequence[str], response: str, question: str, supports: Sequence[Support]) -> list[_Ruled]:
     """Join the provider's measure of each claim with the verdict, in the first 100,000 characters of a response."""
     if not claims or not response.strip():
-        return list(supports)
+        return [_Ruled(support) for support in supports]
     language = guess_language(f"{response[:_FOR_LANGUAGE]} {' '.join(claims)[:_FOR_LANGUAGE]}")
     verdicts = Verdicts(response[:_LOOKED_AT], language, question)
-    joined: list[Support] = []
+    joined: list[_Ruled] = []
     for claim, support in zip(prepare_claims(claims, language), supports, strict=True):
         ruling = verdicts.on(claim)
         if ruling.outcome == "lacking" and (support.conflicts or support.similarity.value > DECISION):
-            found = ruling if verdicts.is_nowhere(claim, ruling) else ruling._replace(outcome="unsure")
-            joined.append(_ruled(support, found))
-        else:
-            joined.append(_ruled(support, ruling))
+            ruling = ruling if verdicts.is_nowhere(claim, ruling) else ruling._replace(outcome="unsure")
+        joined.append(_Ruled(_ruled(support, ruling), ruling.outcome == "unsure"))
     return joined
 
 

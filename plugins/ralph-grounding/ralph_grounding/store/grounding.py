@@ -20,7 +20,8 @@ from ralph.errors import StoreError, StoreUnusableError
 from ralph.loop.ownership import this_process
 from ralph.store import Database, open_store
 from ralph_grounding.filters import Condition
-from ralph_grounding.result import AnalysisResult
+from ralph_grounding.judging.base import Verdict
+from ralph_grounding.result import AnalysisResult, Outcome
 from ralph_grounding.store import reading, rows, tables, writing
 from ralph_grounding.store.reading import Order
 from ralph_grounding.store.records import (
@@ -230,6 +231,31 @@ class GroundingStore:
                     yield rows.read_scores(row)
         finally:
             await pages.aclose()
+
+    async def verdict(self, key: str) -> Verdict | None:
+        """Return the verdict of a judge that was kept with this key, if there is one."""
+        found = await self._rows(select(tables.verdicts.c.body).where(tables.verdicts.c.id == key))
+        return rows.read_verdict(found[0]) if found else None
+
+    async def keep_verdict(self, key: str, judge: str, verdict: Verdict) -> None:
+        """Keep the verdict of a judge; an existing one with the same key stays."""
+        row = {
+            "id": key,
+            "judge": rows.storable(judge),
+            "body": rows.as_json(verdict),
+            "created_at": rows.moment(datetime.now(UTC)),
+        }
+        await self._write(lambda connection: writing.keep_verdict(connection, row))
+
+    async def labels(self) -> dict[str, Outcome]:
+        """Return the labels that a user gave, by the keys of their questions."""
+        found = await self._rows(select(tables.labels.c.id, tables.labels.c.outcome))
+        return {row.id: row.outcome for row in found}
+
+    async def keep_label(self, key: str, outcome: Outcome | None) -> None:
+        """Keep the label of a question instead of an earlier one; None removes it."""
+        row = {"id": key, "outcome": outcome or "", "created_at": rows.moment(datetime.now(UTC))}
+        await self._write(lambda connection: writing.keep_label(connection, row))
 
     def _is_new(self) -> bool:
         with closing(self._database.connect()) as connection, connection.begin():

@@ -18,6 +18,7 @@ from sqlalchemy import Row
 
 from ralph.errors import RecordError
 from ralph.loop.ownership import Owner, has_died, is_here
+from ralph_grounding.judging.base import Verdict
 from ralph_grounding.materials import Query
 from ralph_grounding.result import AnalysisResult
 from ralph_grounding.store.records import BatchError, GroundingRun, RunStatus, ScoreRow, StoredAnalysis
@@ -35,6 +36,7 @@ __all__ = [
     "read_query",
     "read_run",
     "read_scores",
+    "read_verdict",
     "restored",
     "run_row",
     "storable",
@@ -218,6 +220,14 @@ def read_failure(row: Row[*tuple[Any, ...]]) -> BatchError:
         provider=restored(row.provider),
         model=restored(row.model),
     )
+
+
+def read_verdict(row: Row[*tuple[Any, ...]]) -> Verdict | None:
+    """Read the verdict of a judge; None if it is damaged: the judge is asked again."""
+    try:
+        return _read(Verdict, row.body, "A verdict")
+    except RecordError:
+        return None
 
 
 def _read(model: type[_M], text: str, name: str) -> _M:

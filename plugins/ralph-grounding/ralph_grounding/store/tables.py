@@ -22,7 +22,7 @@ from sqlalchemy import (
 
 from ralph.store import Migration
 
-__all__ = ["MIGRATION", "analyses", "failures", "queries", "query_sets", "runs"]
+__all__ = ["MIGRATION", "analyses", "failures", "labels", "queries", "query_sets", "runs", "verdicts"]
 
 _METADATA = MetaData()
 _Text = Text().with_variant(Text(collation="C"), "postgresql")
@@ -112,6 +112,26 @@ failures = Table(
 """The failures of a run's last attempt; continuing it deletes them."""
 
 
+verdicts = Table(
+    "grounding_verdicts",
+    _METADATA,
+    Column("id", _Text, primary_key=True),
+    Column("judge", _Text, nullable=False),
+    Column("body", Text, nullable=False),
+    Column("created_at", _Text, nullable=False),
+)
+"""The verdicts of judges, by a hash of the judge, its version, and what it was asked."""
+
+labels = Table(
+    "grounding_labels",
+    _METADATA,
+    Column("id", _Text, primary_key=True),
+    Column("outcome", _Text, nullable=False),
+    Column("created_at", _Text, nullable=False),
+)
+"""The labels that a user gave, by a hash of question, claim and answer: they outlast the scoring."""
+
+
 def _create(connection: Connection) -> None:
     _METADATA.create_all(connection, checkfirst=False)
 
@@ -130,4 +150,11 @@ def _add_rates(connection: Connection) -> None:
             connection.exec_driver_sql(f"ALTER TABLE {analyses.name} ADD COLUMN {name} DOUBLE PRECISION")
 
 
-MIGRATION = Migration("ralph-grounding", "grounding_schema_version", (_create, _add_owner, _add_rates), guest=True)
+def _add_judging(connection: Connection) -> None:
+    """Add the tables of verdicts and labels to a store of a version without them."""
+    for table in (verdicts, labels):
+        table.create(connection, checkfirst=True)
+
+
+_STEPS = (_create, _add_owner, _add_rates, _add_judging)
+MIGRATION = Migration("ralph-grounding", "grounding_schema_version", _STEPS, guest=True)

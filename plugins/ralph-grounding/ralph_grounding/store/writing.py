@@ -17,7 +17,7 @@ from ralph.loop.ownership import Owner
 from ralph_grounding.store import rows, tables
 from ralph_grounding.store.records import GroundingRun, QuerySet, RunStatus
 
-__all__ = ["begin_run", "end_run", "keep"]
+__all__ = ["begin_run", "end_run", "keep", "keep_label", "keep_verdict"]
 
 
 def begin_run(connection: Connection, run: GroundingRun, queries: QuerySet, owner: Owner) -> GroundingRun:
@@ -74,6 +74,18 @@ def end_run(connection: Connection, run_id: str, status: RunStatus, at: datetime
     found = rows.storable(run_id)
     values |= {"status": status, "completed_at": rows.moment(at)}
     connection.execute(update(tables.runs).where(tables.runs.c.id == found).values(values))
+
+
+def keep_verdict(connection: Connection, row: Mapping[str, Any]) -> None:
+    """Add the verdict of a judge; an existing one stays."""
+    _is_new(connection, tables.verdicts, row)
+
+
+def keep_label(connection: Connection, row: Mapping[str, Any]) -> None:
+    """Add a label, or replace it; an empty outcome removes it."""
+    connection.execute(delete(tables.labels).where(tables.labels.c.id == row["id"]))
+    if row["outcome"]:
+        _is_new(connection, tables.labels, row)
 
 
 def _add_queries(connection: Connection, queries: QuerySet, at: datetime) -> None:
