@@ -71,8 +71,7 @@ async def analysed(judge: Judging | None, text: str = PARAPHRASE, *claims: str) 
 async def one(step: Step | list[Step], text: str = PARAPHRASE, **given: Any) -> Any:
     """The judgement on one claim, when the endpoint answers so."""
     with ModelServer([step] if not isinstance(step, list) else step, then="repeat_last") as server:
-        result = await analysed(judging(server.base_url, **given), text, OPENS)
-    return result
+        return await analysed(judging(server.base_url, **given), text, OPENS)
 
 
 # Verdicts

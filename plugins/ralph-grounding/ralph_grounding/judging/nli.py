@@ -94,17 +94,18 @@ class NliJudge(Judge):
                 raise ProviderError(problem, "Try another model.", kind="server") from error
         if not pairs:
             return Verdict(outcome="absent")
-        entailed, quote = max((each[0], pair[0]) for each, pair in zip(given, pairs, strict=True))
-        if entailed >= _DECIDES:
+        entailed = [(each[0], pair[0]) for each, pair in zip(given, pairs, strict=True)]
+        if quote := _best(entailed):
             return Verdict(outcome="present", quote=quote)
-        against = [
-            (each[1], pair[0])
-            for each, pair, (_, shared) in zip(given, pairs, read, strict=True)
-            if shared >= _RELATED and each[1] >= _DECIDES
-        ]
-        if against:
-            return Verdict(outcome="contradicted", quote=max(against)[1])
-        return Verdict(outcome="absent")
+        related = zip(given, pairs, read, strict=True)
+        quote = _best([(each[1], pair[0]) for each, pair, (_, shared) in related if shared >= _RELATED])
+        return Verdict(outcome="contradicted" if quote else "absent", quote=quote)
+
+
+def _best(found: Sequence[tuple[float, str]]) -> str:
+    """Return the most probable text, of equal ones the shortest; empty if none is probable."""
+    probable = [(round(probability, 2), -len(text), text) for probability, text in found if probability >= _DECIDES]
+    return max(probable)[2] if probable else ""
 
 
 def _passages(answer: str, claim: str) -> list[tuple[Span, float]]:
