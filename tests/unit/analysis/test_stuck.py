@@ -615,3 +615,14 @@ def test_the_same_words_about_another_thing_are_another_error(errors: list[str])
     history = [form.format(name) for name in names]
     assert not detect_stuck_loop(history).detected
     assert len(set(map(error_signature, history))) == len(set(map(command.failure_signature, history))) == 3
+
+
+def test_a_rate_limit_in_between_hides_no_loop() -> None:
+    said, limit = (
+        "I looked at the parser again, and it is as it was.",
+        Past(text="You've hit your limit.", state="limited"),
+    )
+    past = (Past(text=said), Past(text=said), limit, limit)
+    found = ResponseAnalyzer().analyze(Output(text=said), StatusMissing(), AnalysisContext(past=past)).stuck
+    assert found.detected
+    assert found.repeated_patterns[0] == "repeated output"

@@ -34,6 +34,8 @@ from ralph.testing import FakeClock, ScriptedExecutor, SeenEvents
 from ralph.types import evolve
 from ralph.types.output import Failed, Message, Output
 from ralph.types.requests import Request
+from ralph.types.verification import Verdict
+from ralph.verifiers.base import Subject, Verifier
 from ralph.workspace import open_workspace
 
 DONE = "All done.\n---RALPH_STATUS---\nEXIT_SIGNAL: true\nREASON: finished\n---END_RALPH_STATUS---"
@@ -323,6 +325,32 @@ class TestAfterItsEnd:
         await ask(store, run.id, "extend", limits={"max_iterations": 1})
         async with Runner(executor=ScriptedExecutor([WORKING]), store=store, limits=Limits(max_iterations=2)) as runner:
             assert (await runner.resume(run.id)).iterations == 3
+
+    async def test_what_repairs_a_refuting_check_proves_the_work_of_a_resumed_run_too(self, tmp_path: Path) -> None:
+        class Suite(Verifier):
+            name = "suite"
+            verdicts = ("undecided", "refuted", "passed", "passed")
+            asked = 0
+
+            async def verify(self, subject: Subject) -> Verdict:
+                Suite.asked += 1
+                word = self.verdicts[Suite.asked - 1]
+                if word == "undecided":
+                    return Verdict.unknown(self.name, "It could not be run.")
+                return Verdict(verifier=self.name, passed=word == "passed", signature="1 failed" * (word == "refuted"))
+
+        async def write(_prompt: Prompt, turn: Turn) -> str:
+            (turn.workspace / "work.txt").write_text(f"{turn.iteration}")
+            return DONE
+
+        store = MemoryStore()
+        parts: dict[str, Any] = {"store": store, "workspace": tmp_path, "verify": [Suite()]}
+        async with Runner(executor=ScriptedExecutor([write]), limits=Limits(max_iterations=1), **parts) as runner:
+            run = await runner.run("task")
+        assert (run.stop_reason, Suite.asked) == ("limit_reached", 2)
+        async with Runner(executor=ScriptedExecutor([write]), **parts) as runner:
+            record = await runner.resume(run.id)
+        assert (record.stop_reason, record.verified, Suite.asked) == ("completed", True, 3)
 
     async def test_without_an_interrupted_iteration_there_is_no_checkpoint_to_go_back_to(self) -> None:
         store = MemoryStore()

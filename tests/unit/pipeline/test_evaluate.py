@@ -5,13 +5,15 @@ from typing import Any
 
 import pytest
 
+from ralph.analysis.metrics import error_signature
 from ralph.analysis.result import Analysis, Evidence, Metrics
 from ralph.decision.breaker import BreakerSettings, BreakerState, CircuitBreaker, Observation
-from ralph.decision.claims import Case, Claim
+from ralph.decision.claims import NOTHING_CHANGED, Case, Claim
 from ralph.decision.limits import Limits, Price, Spent
 from ralph.decision.outcomes import Complete, Continue, Halt, Pause, Streaks
-from ralph.pipeline.evaluate import Assessment, Progress, Rules, evaluate, measure_progress, observe
+from ralph.pipeline.evaluate import Assessment, Progress, Rules, assess, evaluate, measure_progress, observe
 from ralph.records.record import IterationRecord, PlanCount, RunRecord, RunState
+from ralph.types import evolve
 from ralph.types.output import (
     Answered,
     Attempt,
@@ -357,3 +359,19 @@ def test_the_sessions_of_a_review_are_calls_too() -> None:
 )
 def test_when_a_person_is_told_of_the_breaker(before: BreakerState, after: BreakerState, told: bool) -> None:
     assert after.differs(before) is told
+
+
+def test_an_error_that_the_agent_only_repeats_from_its_verifier_is_not_one_of_its_own() -> None:
+    state = evolve(RunState.of(RUN), errors=("pytest: cannot import parser",))
+    signatures = (error_signature("pytest: cannot import parser"), "disk full")
+    given = evolve(case(progressed=False), analysis=Analysis(error_signatures=signatures))
+    assert concluded(given, state=state).breaker.errors == {"disk full": 1}
+
+
+def test_a_claim_after_lost_work_is_not_doubted_for_having_changed_nothing() -> None:
+    reply = Output(text="---RALPH_STATUS---\nEXIT_SIGNAL: true\nSTATUS: COMPLETE\n---END_RALPH_STATUS---")
+    for lost, doubts in (((), (NOTHING_CHANGED,)), (("notes.txt",), ())):
+        seen = Progress(Changes(fingerprint="before", lost=lost), progressed=False, changed=False)
+        claim = assess(Rules(), RUN, RunState.of(RUN), reply, seen).claim
+        assert claim is not None
+        assert claim.doubts == doubts

@@ -5,6 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from ralph.analysis.lexicon import Keyword
 from ralph.decision.claims import STRATEGIES
 from ralph.errors import PluginConflictError, SettingError
 from ralph.plugins import Plugins, hookimpl
@@ -222,6 +223,13 @@ class TestSettings:
         assert plugins.secrets == ("t0p-secret-value",)
         assert "t0p" not in str(plugins.shown(tables.values))
 
+    def test_a_setting_with_the_name_of_a_secret_is_shown_masked_whatever_its_type(self, install: Install) -> None:
+        install("words", SETTINGS.replace("times: int = 1", 'api_key: str = ""'))
+        tables = Tables({"words": {"word": "over", "api_key": "t0p-secret-value"}})
+        shown = Plugins.found(tables).shown(tables.values)
+        assert shown["words"]["word"] == "over"
+        assert "t0p" not in str(shown)
+
     def test_secrets_are_found_in_tables_and_lists_too(self, install: Install) -> None:
         install(
             "keys",
@@ -291,3 +299,14 @@ def test_every_hook_that_gives_things_says_what_they_are() -> None:
     from ralph.plugins import spec
 
     assert {*PARTS, "ralph_settings"} == set(spec.HOOK_NAMES)
+
+
+def test_of_what_a_hook_gives_the_odd_is_told_of_and_the_rest_is_kept() -> None:
+    class Mixed:
+        @hookimpl
+        def ralph_keywords(self) -> list[object]:
+            return [Keyword(text="shipped it"), 5]
+
+    plugins = Plugins.of([Mixed()])
+    assert plugins.keywords == [Keyword(text="shipped it")]
+    assert "an object of type int, which is not a Keyword" in plugins.problems[0]

@@ -1,12 +1,12 @@
 """The fold over the records: what the next iteration knows of the ones before."""
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 
 from ralph.analysis.result import PAST_KEPT, Analysis
-from ralph.decision.breaker import BreakerState
+from ralph.decision.breaker import BreakerSettings, BreakerState, CircuitBreaker
 from ralph.decision.limits import Spent
 from ralph.decision.outcomes import Complete, Continue, Halt, Pause, Streaks
 from ralph.records.record import IterationRecord, PlanCount, RunRecord, RunState
@@ -196,3 +196,13 @@ def test_a_run_is_read_back_as_it_was_written() -> None:
 )
 def test_a_plan_is_counted_without_what_is_optional(plan: TaskPlan | None, count: PlanCount | None) -> None:
     assert PlanCount.of(plan) == count
+
+
+def test_who_resumes_after_the_clock_was_set_back_waits_no_longer_for_the_breaker() -> None:
+    last = iteration(breaker=BreakerState(state="open", opened_at=AT, reason="…"), decision=Pause(until=AT, reason="…"))
+    now, breaker = AT - timedelta(days=1), CircuitBreaker(BreakerSettings(cool_down=60))
+    state = RunState.of(RUN, [last]).as_of(now)
+    assert breaker.open_until(state.breaker) == now + timedelta(seconds=60)
+    assert state.paused == Pause(until=now, reason="…")
+    later = RunState.of(RUN, [last]).as_of(AT + timedelta(days=1))
+    assert breaker.open_until(later.breaker) == AT + timedelta(seconds=60)

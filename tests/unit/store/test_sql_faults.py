@@ -194,6 +194,16 @@ async def test_a_damaged_file(path):
     assert str(path) in str(raised.value)
 
 
+async def test_damage_beside_the_records_is_found_by_a_check(path):
+    await fill(path)
+    with path.open("r+b") as file:
+        file.seek(36)  # the number of free pages, in the file's header
+        file.write(b"\0\0\0\7")
+    async with open_store(str(path)) as store:
+        health = await store.check()
+    assert any("The file is damaged" in problem for problem in health.problems)
+
+
 async def test_a_folder_that_cannot_be_made(path):
     path.write_text("a file, not a folder")
     assert "Not a directory" in await refusal(path / "folder" / "ralph.db")

@@ -431,6 +431,8 @@ def test_the_environment_tells_what_is_secret() -> None:
         "MAX_TOKENS": "no",
         "PWD": "/no",
         "PASSWORD_FILE": "/no",
+        "SECRETS_DIR": "/no",
+        "API_KEY_PATH": "/no",
         "MONKEY": "no",
         "HOME": "/no",
         "EMPTY_TOKEN": "",

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ralph.system.text import PrintableStream, escaped, pattern, visible, visible_part
+from ralph.system.text import PrintableStream, escaped, pattern, printable, visible, visible_part
 
 
 def test_it_does_what_a_compiled_pattern_does() -> None:
@@ -79,3 +79,9 @@ def test_escaped_json_stands_for_the_same_value() -> None:
     assert json.loads(text) == value
     assert visible(text) == text
     assert "é" in text
+
+
+def test_a_text_that_is_cut_says_so_even_if_little_of_it_is_visible() -> None:
+    assert printable("one\x1b[0m" * 3, 50) == "oneoneone"
+    assert printable("x" * 60, 50) == f"{'x' * 50} …"
+    assert printable("one\x1b[0m" * 100, 50).endswith(" …")

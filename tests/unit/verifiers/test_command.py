@@ -196,6 +196,7 @@ def test_the_same_failure_has_the_same_signature() -> None:
     assert "test_sum" in failure_signature(one)
     assert failure_signature(one) == failure_signature(one.upper().lower())
     assert len(failure_signature(one * 50)) <= 200
+    assert failure_signature("1 failed in 980 ms\n") == failure_signature("1 failed in 1.2 s\n")
 
 
 def test_another_failure_has_another_signature() -> None:

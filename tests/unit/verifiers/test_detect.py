@@ -72,3 +72,17 @@ def test_what_is_no_plain_file_is_passed_over(tmp_path: Path) -> None:
     (tmp_path / "package.json").symlink_to("/dev/zero")
     (tmp_path / "Makefile").mkdir()
     assert detect_test_command(tmp_path) is None
+
+
+@pytest.mark.parametrize(("programs", "command"), [(["python", "python3"], "python"), (["python3"], "python3")])
+def test_python_has_the_name_that_this_machine_gives_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, programs: list[str], command: str
+) -> None:
+    for name in programs:
+        (tmp_path / name).write_text("#!/bin/sh\n")
+        (tmp_path / name).chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    (tmp_path / "manage.py").touch()
+    found = detect_test_command(tmp_path)
+    assert found is not None
+    assert found.command == f"{command} manage.py test"
