@@ -1,7 +1,7 @@
 """Words that complete what the user types: runs, settings, and the names of plug-ins and their parts."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Literal, get_args, get_origin
@@ -11,10 +11,10 @@ import typer
 from ralph.cli.lookup import configured_store
 from ralph.cli.plugins import plugins_of
 from ralph.errors import RalphError
-from ralph.plugins.install import KNOWN
 from ralph.settings import FLAGS, Settings, settings_in
 from ralph.store import file_of
 from ralph.store.run_list import listed_runs
+from ralph.system.install import KNOWN
 
 _HOOKS = {
     "--analyzer": "ralph_analyzers",
@@ -43,7 +43,9 @@ def runs(context: typer.Context, incomplete: str) -> list[tuple[str, str]]:
 def flag_values(_: typer.Context, incomplete: str, flag: str) -> list[str]:
     """Return what may follow a setting's flag: names of plug-ins' parts, or the words that the setting allows."""
     if hook := _HOOKS.get(flag):
-        return _starting(_names(hook), incomplete)
+        with suppress(RalphError):
+            return _starting(plugins_of(Path.cwd(), usable=True).named(hook), incomplete)
+        return []
     kind = FLAGS[flag].field.annotation
     choices = [each for part in (kind, *get_args(kind)) if get_origin(part) is Literal for each in get_args(part)]
     return _starting(map(str, choices), incomplete)
@@ -57,12 +59,6 @@ def setting_keys(_: typer.Context, incomplete: str) -> list[str]:
 def known_plugins(_: typer.Context, incomplete: str) -> list[str]:
     """Return the plug-ins of Ralph, by their short names."""
     return _starting((name.removeprefix("ralph-") for name in KNOWN), incomplete)
-
-
-def _names(hook: str) -> Sequence[str]:
-    with suppress(RalphError):
-        return [*plugins_of(Path.cwd(), usable=True).named(hook)]
-    return []
 
 
 def _starting(found: Iterable[Any], incomplete: str) -> list[str]:

@@ -135,12 +135,9 @@ class Evidence(Hooks):
 
     def report(self, run: RunRecord) -> str:
         """Return the collected evidence as text."""
-        answered = ", ".join(f"{name} {count}" for name, count in run.executors.items())
-        return "\n".join((
-            "\nWhat happened, with the evidence:",
-            *self._lines,
-            f"Iterations answered by each: {answered}.",
-        ))
+        answered = ", ".join(f"{name} {count}" for name, count in run.executors.items()) or "no executor worked"
+        happened = "".join(f"{line}\n" for line in self._lines)
+        return f"\nWhat happened, with the evidence:\n{happened}Iterations answered by each: {answered}."
 
     def _outcome(self, event: IterationFinished) -> str:
         if isinstance(event.outcome, Failed):

@@ -215,9 +215,10 @@ def _print_status(found: "FleetStatus", entries: "list[Entry]") -> None:
             )
             for each in found.workers
         ]
-        print_table(("WORKER", "STATE", "SLOTS", "LOAD", "ITERATIONS", "SEEN", "VERSION"), rows)
+        print_table(("WORKER", "STATE", "SLOTS", "LOAD", "ITERATIONS", "SEEN", "VERSION"), rows, ("VERSION", "LOAD"))
     if entries:
-        print_table(("TASK", "STATE", "ITERATIONS", "WORKER", "PLACE", "WHAT"), [_row(entry) for entry in entries])
+        columns = ("TASK", "STATE", "ITERATIONS", "WORKER", "PLACE", "WHAT")
+        print_table(columns, [_row(entry) for entry in entries], ("PLACE", "ITERATIONS", "WORKER"))
 
 
 def _row(entry: "Entry") -> tuple[str, ...]:

@@ -4,11 +4,10 @@ import os
 import shlex
 import sys
 from collections.abc import Sequence
-from typing import NoReturn
 
 from ralph.cli.output import print_json, print_paragraph
 from ralph.errors import PluginError, UnknownNameError, UsageError
-from ralph.plugins.install import KNOWN, install_command, is_installed, is_temporary
+from ralph.system.install import KNOWN, install_command, is_installed, is_temporary
 
 
 def add_plugins(names: Sequence[str], *, run: bool, as_json: bool) -> None:
@@ -27,15 +26,10 @@ def add_plugins(names: Sequence[str], *, run: bool, as_json: bool) -> None:
     elif not (run and missing):
         print_paragraph(shlex.join(command) or f"Installed already: {', '.join(wanted)}.")
     if run and missing:
-        _become(command)
-
-
-def _become(command: list[str]) -> NoReturn:
-    """Become the installer: it may replace Ralph's own files, so no code of Ralph may run after it."""
-    sys.stderr.write(f"ralph: Running `{shlex.join(command)}`.\n")
-    sys.stdout.flush()
-    sys.stderr.flush()
-    try:
-        os.execvp(command[0], command)  # noqa: S606 - no shell is wanted
-    except OSError as error:
-        raise PluginError(f"{command[0]} cannot be run: {error.strerror}.", "Install it, or run the command.") from None
+        sys.stderr.write(f"ralph: Running `{shlex.join(command)}`.\n")
+        sys.stdout.flush()
+        sys.stderr.flush()
+        try:  # the installer may replace Ralph's own files, so no code of Ralph may run after it
+            os.execvp(command[0], command)  # noqa: S606 - no shell is wanted
+        except OSError as error:
+            raise PluginError(f"{command[0]} cannot be run: {error.strerror}.", "Install it first.") from None

@@ -33,7 +33,8 @@ def configured_store(name: str | None, folder: Path) -> str | None:
     if name is not None:
         return name
     variables = {key for key in os.environ if key.upper().startswith("RALPH_")} - _NOT_SETTINGS
-    if variables <= {"RALPH_STORE"} and not _has_settings(folder):
+    files = (folder / "ralph.toml", user_file())  # looking for them is faster than reading the settings
+    if variables <= {"RALPH_STORE"} and not (any(map(os.path.lexists, files)) or _names_us(folder / "pyproject.toml")):
         return os.environ.get("RALPH_STORE")
     from ralph.cli.settings import usable_settings
 
@@ -65,11 +66,6 @@ def store_option(store: str | None) -> str:
         return ""
     url = re.sub(r"(?<=://)([^/@:]*):.*(?=@)", r"\1", store)
     return f" --store {shlex.quote(url)}"
-
-
-def _has_settings(folder: Path) -> bool:
-    """Return whether a file may hold settings. This check is faster than reading them."""
-    return any(map(os.path.lexists, (folder / "ralph.toml", user_file()))) or _names_us(folder / "pyproject.toml")
 
 
 def _names_us(path: Path) -> bool:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import typer
 
-from ralph.system.text import PrintableStream, printable
+from ralph.system.text import PrintableStream, one_line, printable
 from ralph.watch.terminal import console_for
 
 if TYPE_CHECKING:
@@ -71,11 +71,11 @@ def print_line(value: Any) -> None:
     sys.stdout.flush()
 
 
-def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]], spare: Sequence[str] = ()) -> None:
     """Print a table of untrusted texts.
 
     In a pipe each row is one line. On a terminal, columns that do not fit are printed below, indented, and longer texts
-    are folded.
+    are folded. With `spare` columns, each row is one line: what has no room is left out in that order.
     """
     from rich.cells import cell_len
 
@@ -87,6 +87,15 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
             sys.stdout.write(f"{_padded(row, widths).rstrip()}\n")
         return
     ranges = _lines_of_columns(widths, out.width)
+    for name in spare:
+        if len(ranges) > 1:
+            place = lines[0].index(name)
+            for cells in (*lines, widths):
+                del cells[place]
+            ranges = _lines_of_columns(widths, out.width)
+    if spare:
+        room = max(_LEAST_FOLDED, out.width - sum(widths[:-1]) - len(_GAP) * (len(widths) - 1))
+        lines = [[*row[:-1], one_line(row[-1], room)] for row in lines]
     for row, style in zip(lines, ("bold", *[""] * (len(lines) - 1)), strict=True):
         for start, end in ranges:
             _print_cells(out, row[start:end], widths[start:end], indented=start > 0, style=style)

@@ -1,6 +1,7 @@
 """`ralph plugins` lists the plug-ins or adds one; this module also loads them, with their commands, for others."""
 
 import sys
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -9,7 +10,7 @@ import typer
 
 from ralph.cli.options import AsJson, Folder, NoPlugins, completing
 from ralph.cli.output import print_json, print_paragraph, print_table
-from ralph.errors import PluginConflictError, PluginError, RalphError, UntrustedSettingsError
+from ralph.errors import PluginConflictError, PluginError, RalphError, SettingError, UntrustedSettingsError
 from ralph.system.text import one_line
 
 if TYPE_CHECKING:
@@ -51,17 +52,24 @@ def plugins(
     """List the plug-ins: where each comes from, what it adds, and its problems.
 
     The list includes installed plug-ins and the folder's file .ralph/plugin.py, which needs consent. Exits with 2 if
-    two plug-ins conflict, since no run can start then, and with 0 if one fails, since a run leaves it out.
+    two plug-ins conflict or a setting of one is not valid, since no run can start then, and with 0 if one fails, since
+    a run leaves it out.
     """
     if context.invoked_subcommand is not None:
         return 0
     from ralph.plugins.loading import are_off, load_plugins
     from ralph.settings import read_settings, workspace_folder
+    from ralph.types import evolve
 
     folder = workspace_folder(directory)
     off = no_plugins or are_off()
-    loaded = load_plugins(read_settings(folder, own="trusted"), folder, off=off)
-    conflicts = [str(conflict) for conflict in loaded.conflicts()]
+    found, refused = read_settings(folder, own="trusted"), list[str]()
+    try:
+        loaded = load_plugins(found, folder, off=off)
+    except SettingError as error:
+        loaded = load_plugins(replace(found, settings=evolve(found.settings, plugins={})), folder, off=off)
+        refused = [f"The plug-ins' own settings are left out: {error}"]
+    conflicts = [*refused, *map(str, loaded.conflicts())]
     if as_json:
         listed = [_as_json(loaded, plugin) for plugin in loaded.all]
         print_json({"plugins": listed, "conflicts": conflicts, "off": off})

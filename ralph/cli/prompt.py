@@ -2,6 +2,7 @@
 
 import sys
 from pathlib import Path
+from shlex import quote
 
 from ralph.errors import UsageError
 from ralph.types.plan import read_plan
@@ -28,6 +29,8 @@ def read_prompt(text: str | None, file: Path | None, source: str | None = None) 
         task, source = _decoded(sys.stdin.buffer.read(_MOST_BYTES + 1), "Standard input"), "Standard input"
     elif text is None:
         raise UsageError("There is no task.", _HOW)
+    elif len(text) < 200 and not any(map(str.isspace, text)) and Path(text).is_file():
+        raise UsageError(f"The task {text!r} names a file.", f"`ralph run -f {quote(text)}` reads the task from it.")
     else:
         task, source = text, "The task"
     if not task.strip():

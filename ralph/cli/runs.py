@@ -114,7 +114,8 @@ def _print(runs: "Sequence[tuple[RunRecord | ListedRun, str]]", *, found: bool) 
         rows.append((one_line(run.id), when(run.started_at), *facts, one_line(run.task, 100)))
     if rows:
         denials = ["denied"] if denied else []
-        print_table(("run", "started", "ended", "iterations", "took", "cost", *denials, "task"), rows)
+        columns = ("run", "started", "ended", "iterations", "took", "cost", *denials, "task")
+        print_table(columns, rows, ("started", "cost", *denials, "iterations", "took"))
     elif found:
         print_paragraph("No run is like that.")
 

@@ -60,7 +60,7 @@ async def serve(
         from ralph.watch.web.guard import Access, is_loopback
         from ralph.watch.web.library import Library
     except ImportError as error:
-        from ralph.plugins.install import extra_remedy
+        from ralph.system.install import extra_remedy
 
         problem = f"The dashboard needs the package {error.name}, which is not installed."
         raise UsageError(problem, extra_remedy("web")) from error

@@ -253,17 +253,14 @@ def turns(events: Iterable[Event], read: Reader) -> Iterator[Told]:
         for step in read(event):
             folder = step.said or folder if step.kind == "folder" else folder
             total |= step.more if step.kind == "total" else {}
-            if (step.kind == "pass" and step.key != key) or (step.kind == "prompt" and _typed(step.said)):
+            typed = step.kind == "prompt" and step.said.strip() and not _NOT_TYPED.match(step.said.lstrip())
+            if typed or (step.kind == "pass" and step.key != key):
                 if begun:
                     yield now.told(folder, _beyond(total, before))
                 now, key, begun, before = _Sum(step.said[:_PROMPT]), step.key, True, {**total}
             now.add(step, moment)
     if begun:
         yield now.told(folder, _beyond(total, before))
-
-
-def _typed(said: str) -> bool:
-    return bool(said.strip()) and not _NOT_TYPED.match(said.lstrip())
 
 
 def _beyond(total: Event, before: Event) -> Event:

@@ -31,7 +31,8 @@ async def status(*, as_json: AsJson = False, store: StoreName = None) -> None:
         print_paragraph(f"Nothing runs now. `ralph runs{store_option(store)}` lists what ran.")
         return
     columns = ("run", "state", "started", "iterations", "process", "in", "task")
-    print_table(columns, [_row(run, state, number, here) for run, state, number in shown])
+    rows = [_row(run, state, number, here) for run, state, number in shown]
+    print_table(columns, rows, ("started", "process", "iterations"))
     if crashed:
         print_paragraph(f"\nA crashed run has lost its process; `ralph resume{store_option(store)} RUN` continues it.")
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ralph.errors import nearest
-from ralph.plugins.install import PARTS_ELSEWHERE, missing_plugin
+from ralph.system.install import PARTS_ELSEWHERE, missing_plugin
 
 MEANT: Mapping[str, str] = {
     **dict.fromkeys(("abort", "cancel", "end", "halt", "kill", "quit", "terminate"), "stop"),

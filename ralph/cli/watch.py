@@ -30,7 +30,7 @@ def watch(*, run: Run = "", any_folder: AnyFolder = False, theme: Theme = "", st
     try:
         from ralph.watch.tui.app import THEME, WatchApp
     except ImportError as error:
-        from ralph.plugins.install import extra_remedy
+        from ralph.system.install import extra_remedy
 
         problem = "`ralph watch` needs the package textual, which is not installed."
         raise UsageError(problem, extra_remedy("tui")) from error

@@ -160,7 +160,7 @@ def _yaml(text: str) -> Any:
 
 def missing_extra(problem: str) -> UsageError:
     """Return the error for a missing package of the extra `fleet`."""
-    from ralph.plugins.install import extra_remedy
+    from ralph.system.install import extra_remedy
 
     return UsageError(f"{problem}, which is not installed.", extra_remedy("fleet"))
 

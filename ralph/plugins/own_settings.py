@@ -31,7 +31,7 @@ class Tables:
         known = {*names, LOCAL}
         for name in self.values:
             if name not in known:
-                remedy = nearest(name, known - {LOCAL}) or "`ralph plugins` lists those that are installed."
+                remedy = nearest(name, known - {LOCAL}) or "Remove its table, or install it (`ralph plugins add`)."
                 raise self._error(name, "no plug-in of that name is installed.", remedy)
 
     def apply(self, plugin: Plugin, model: object) -> None:

@@ -26,10 +26,10 @@ from ralph.plugins.discovery import (
     objection,
     of_object,
 )
-from ralph.plugins.install import missing_plugin
 from ralph.plugins.own_settings import Tables, secrets_in, shown_table
 from ralph.plugins.providers import BuildContext
 from ralph.system.foreign import register
+from ralph.system.install import missing_plugin
 
 if TYPE_CHECKING:
     from ralph.analysis import Analyzer, Detector, Keyword

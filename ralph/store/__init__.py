@@ -85,9 +85,11 @@ def _server(url: str) -> "PostgresDatabase":
     try:
         from ralph.store.postgres import PostgresDatabase
     except ImportError as error:
+        from ralph.system.install import extra_remedy
+
         raise UsageError(
             "A store in PostgreSQL needs the package psycopg, which is not installed, or is incomplete.",
-            "In a clone, `uv tool install '.[postgres]'`; elsewhere, `pip install 'psycopg[binary]'`.",
+            extra_remedy("postgres"),
         ) from error
     return PostgresDatabase.named(url)
 

@@ -90,7 +90,9 @@ def _begin(wanted: frozenset[str], problems: "_Problems", note: Callable[[str], 
 
         exported = _providers(wanted, problems)
     except ImportError:
-        note("No telemetry is sent: the extra `otlp` is missing; in a clone, `uv tool install '.[otlp]'` installs it.")
+        from ralph.system.install import extra_remedy
+
+        note(f"No telemetry is sent: the extra `otlp` is missing. {extra_remedy('otlp')}")
         return None
     except Exception as error:  # noqa: BLE001 - each part of the SDK has its own for a wrong value
         note(f"No telemetry is sent: {_suspects(str(error))}. Correct or unset it ({_shown(str(error))}).")

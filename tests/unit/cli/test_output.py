@@ -24,11 +24,11 @@ ROWS = (
 )
 
 
-def shown(monkeypatch: pytest.MonkeyPatch, width: int) -> list[str]:
+def shown(monkeypatch: pytest.MonkeyPatch, width: int, *spare: str) -> list[str]:
     out = io.StringIO()
     console = Console(file=out, force_terminal=True, width=width, color_system=None)
     monkeypatch.setattr(output, "console", lambda: console)
-    output.print_table(COLUMNS, ROWS)
+    output.print_table(COLUMNS, ROWS, spare)
     return re.sub(r"\x1b\[[\d;]*m", "", out.getvalue()).splitlines()
 
 
@@ -38,6 +38,14 @@ def test_nothing_is_cut_and_no_line_is_too_long(monkeypatch: pytest.MonkeyPatch,
     assert max(map(cell_len, lines)) <= width
     words = " ".join(lines).split()
     assert words == [word for row in (COLUMNS, *ROWS) for cell in row for word in cell.split()]
+
+
+def test_rows_with_spare_columns_are_one_line_each(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert shown(monkeypatch, 80, "started", "iterations", "took")[:2] == [
+        "run                     ended                 task",
+        "20260703-010203-abcdef  executor unavailable  Mend the tests. Mend the tests. M…",
+    ]
+    assert shown(monkeypatch, 90, "started", "iterations", "took")[0].endswith("took       task")
 
 
 def test_columns_without_room_go_on_below(monkeypatch: pytest.MonkeyPatch) -> None:

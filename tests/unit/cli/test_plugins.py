@@ -114,6 +114,16 @@ def write_local(workspace: Path, code: str = LOCAL) -> Path:
     return path
 
 
+def test_a_leftover_table_is_reported_beside_the_list(
+    ralph: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RALPH_PLUGINS__GONE__KEY", "1")
+    shown = ralph("plugins")
+    assert shown.code == 2, "no run can start then"
+    assert "copilot" in shown.out
+    assert "plugins.gone: no plug-in of that name is installed." in " ".join(shown.out.split())
+
+
 def test_they_are_listed_with_what_they_add_and_what_is_wrong(ralph: Callable[..., Any], install: Install) -> None:
     install("echo", ECHO)
     install("broken", "raise RuntimeError('a library is missing')")

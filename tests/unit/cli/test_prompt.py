@@ -77,6 +77,13 @@ def test_no_task_or_no_workspace_is_wrong_usage(ralph: Callable[..., Any], words
     assert ended.err.count("\n") == 1
 
 
+def test_the_name_of_a_file_is_not_a_task(ralph: Callable[..., Any], workspace: Path) -> None:
+    (workspace / "it's.md").write_text("Make the tests pass.")
+    ended = ralph("run", "it's.md")
+    assert (ended.code, ended.err.count("\n")) == (2, 1)
+    assert "names a file. `ralph run -f 'it'\"'\"'s.md'` reads the task from it." in ended.err
+
+
 @pytest.mark.parametrize(
     ("name", "said"),
     [

@@ -10,6 +10,7 @@ import pytest
 
 from ralph.errors import UsageError
 from ralph.store import MemoryStore, database_named, default_path, file_of, open_store
+from ralph.system.install import extra_remedy
 from ralph.testing.store_conformance import sample_run
 
 
@@ -100,8 +101,7 @@ def test_without_the_package_for_postgresql_it_is_told_how_to_install_it(monkeyp
     monkeypatch.delitem(sys.modules, "ralph.store.postgres", raising=False)
     with pytest.raises(UsageError) as refused:
         open_store("postgresql://me@127.0.0.1:1/runs")
-    assert "In a clone, `uv tool install '.[postgres]'`" in str(refused.value)
-    assert "`pip install 'psycopg[binary]'`" in str(refused.value)
+    assert extra_remedy("postgres") in str(refused.value)
 
 
 def mode(path: Path) -> int:

@@ -11,8 +11,8 @@ from unittest.mock import Mock
 
 import pytest
 
-from ralph.plugins import install
-from ralph.plugins.install import KNOWN, PARTS_ELSEWHERE, extra_remedy, install_command, missing_plugin
+from ralph.system import install
+from ralph.system.install import KNOWN, PARTS_ELSEWHERE, extra_remedy, install_command, missing_plugin
 
 CLONE = Path(__file__).parents[3]
 PLUGINS = CLONE / "plugins"
