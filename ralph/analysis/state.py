@@ -200,13 +200,13 @@ class Chances(dict[State, float]):
     words: int = 0
 
 
-RULES_VOTE = 0.3
+RULES_VOTE = 0.2
 """The weight of the rules' state beside the learned chances, whose sum is 1."""
 
-BRIEF = 25
+BRIEF = 20
 """Distinct words below which only the rules say done: the learned chances rest on too few."""
 _FALLING = 10  # distinct words at which the rules' vote is 1; it falls with their number, down to `RULES_VOTE`
-SURE = 0.55
+SURE = 0.6
 """The share of all votes from which a reply counts as done, and a brief one as anything that the rules do not say."""
 
 
