@@ -14,19 +14,16 @@ import re
 from base64 import b64decode
 from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
-from functools import lru_cache
 from operator import attrgetter, itemgetter
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
+from ralph.system.secret_rules import OWN, TAILS, Rule, Rules
 from ralph.system.text import pattern, storable, visible, visible_part
 
 if TYPE_CHECKING:
     from ahocorasick_rs import AhoCorasick
 
 MASK = "***"
-
-_OWN = json.loads(Path(__file__).with_name("shapes.json").read_text(encoding="utf-8"))
 
 _PIECE = 100_000  # characters of a text that are looked at together
 _SHORTEST = 6  # a shorter value is not masked: it would eat the text
@@ -67,19 +64,23 @@ _NAME = r"""
 _ASSIGNED = pattern(
     rf"""{_NAME}
     (?P<between> \\?["'`]?\]? [ \t]{{0,3}} (?: => | := | [:=] ) [ \t]{{0,3}} (?: [|>][+-]?[ ]?\n(?=[ \t]) )?
-      | (?P<pair> \\?["']?,?\s{{1,20}}\\?["']?value\\?["']?[ ]?[:=][ \t]{{0,3}} ) | [>(] | (?:\\?["'],)?[ \t]{{1,3}} )
+      | (?P<pair> \\?["']?,?\s{{1,20}}\\?["']?value\\?["']?[ ]?[:=][ \t]{{0,3}} ) | [>(] | [ ]is[ ]
+      | (?:\\?["'],)?[ \t]{{1,3}} )
     (?P<quote> (?: \\?["'`] )? ) (?: (?i:bearer|basic|token|api-?key) [ ]{{1,3}} )?""",
     re.VERBOSE,
 )
 _ASSIGNING = pattern(
     rf"""{_NAME}
     (?: \\?["'`]?\]? [ \t]{{0,3}} (?: [:=] [=>]? [ \t]{{0,3}} (?: [|>][+-]?[ ]?\n? )? )? \\?
-      | \\?["']?,?\s{{0,20}}\\?["']?v?a?l?u?e?\\?["']?[ ]? (?: [:=][ \t]{{0,3}} )? \\? | [>(] \\? )? \Z""",
+      | \\?["']?,?\s{{0,20}}\\?["']?v?a?l?u?e?\\?["']?[ ]? (?: [:=][ \t]{{0,3}} )? \\? | [>(] \\? | [ ]is?[ ]? )? \Z""",
     re.VERBOSE,
 )
 # Values by what opens them (nothing, a tag, a line's end, quotes, quotes within quotes); the parts a text may end with.
 _VALUES = {
-    "": (r"[^\s\"'`,;&|(){}\[\]<>\\=]{3,200}+={0,2}+(?![(\[])", r"[^\s\"'`,;&|(){}\[\]<>\\=]{0,200}={0,2}"),
+    "": (
+        r"[^\s\"'`,;&|(){}\[\]<>\\=]{3,200}+={0,2}+(?![(\[])",
+        r"[^\s\"'`,;&|(){}\[\]<>\\=]{0,200}={0,2}|[a-z]{2,12}(?: [a-z]{0,12}){1,9}[ \t]{0,3}",
+    ),
     ">": (r"[^<>\n]{3,200}(?=</)", r"[^<>\n]{0,200}<?"),
     "\n": (
         r"([ \t]{1,20})[^\s][^\n]{5,200}(?:\n\1[^\n]{1,200}){0,8}",
@@ -93,35 +94,22 @@ _VALUES = {
 }
 _VALUE = {opened: pattern(value) for opened, (value, _) in _VALUES.items()}
 _VALUE_PART = {opened: pattern(rf"(?:{part})\Z") for opened, (_, part) in _VALUES.items()}
-_DATA = pattern(r"(?:[;?&] ?|(?:\A|[\s\"'`(])-[\w-]{0,30})\Z")
+_DATA = pattern(
+    r"(?:[;?&] ?|(?:\A|[\s\"'`(])-[\w-]{0,30}|--(?:from-literal|set(?:-string)?|build-arg|env|var)[ =][\w.-]{0,30})\Z"
+)
+_VAULT = pattern(r"vault (?:kv (?:put|patch)|write) [^\n;|&]{0,200}[ \w.-]\Z")
 """The text before a name in addresses, connection strings and flags, and not in a program's source."""
-_OPERATOR = r"""[ \t\w.-]{0,20}[\s'"]{0,3}(?:=|>|:{1,3}=|\|\||:|=>|\?=|,)[`'"\s=]{0,5}"""
 _NAMING = pattern(r"""[\w.-]{2,60}[ \t\w.-]{0,20}[\s'"]{0,3}(?:[=>:|?,]{1,4}[`'"\s=]{0,5}[\w./+=:%-]{0,120})?\Z""")
-_NO_SECRET_NAME = pattern("".join(_OWN["patterns"]["no_secret_name"]))
-_PLACEHOLDER = pattern("".join(_OWN["patterns"]["placeholder"]))
 _WORDS = pattern(r"[A-Za-z]*[0-9]{0,4}(?:[-_.:/][A-Za-z]*[0-9]{0,4})*")
 _MEMBER = pattern(rf"(?=(?:[^.]*\.)*[A-Za-z_]+(?:\.|\Z)){_WORDS.pattern}")
 """Names, versions and paths: words with a number behind. The member of an object has a name without one."""
 _LETTER, _MIXED = pattern(r"[A-Za-z]"), pattern(r"(?=.*[A-Za-z]).*[0-9]")
 _STRONG = pattern(r"(?i)[_\"'-]?(?:store|key)?pass|pwd|secret")
-_PHRASE, _TYPE = (pattern("".join(_OWN["patterns"][name])) for name in ("phrase", "type"))
-"""Several words that say nothing about a password, and types such as uint256."""
-_MENTION = pattern("".join(_OWN["patterns"]["mention"]))
-_ENDS_SECRET = pattern("".join(_OWN["patterns"]["ends_secret"]))
-_MENTIONED = pattern("".join(_OWN["patterns"]["mentioned"]))
-"""The text around a flag that is only mentioned: before its name, and the word behind it."""
-_TAILS = {
-    "key": pattern(r"[A-Za-z0-9_=-]*"),
-    "token": pattern(r"[A-Za-z0-9_.-]*"),
-    "before": pattern(r"[A-Za-z0-9._~+/=-]*"),
-    "hook": pattern(r"[A-Za-z0-9/_-]*"),
-    "sig": pattern(r"[A-Za-z0-9%+/=]*"),
-    "cookie": pattern(r"[^\r\n\"'`\\]*"),
-    "plain": pattern(r"[^\s\"'`,;&|(){}\[\]<>\\=]*"),
-}
+_PATTERNS = {name: pattern("".join(parts)) for name, parts in OWN["patterns"].items()}
 _UNFINISHED = pattern(
     r"(?:-{4,5} ?(?:BEGIN[A-Za-z0-9 ]{0,70})?|Private-Lines: ?|(?:[Bb]earer|ookie[\"']?:)[ \t]{0,4}"
-    r"|(?:echo|printf)[ \t][^|\n]{0,70}(?:\|[ \t]{0,3}[a-z \t]{0,24})?)\Z"
+    r"|(?:echo|printf)[ \t][^|\n]{0,70}(?:\|[ \t]{0,3}[a-z \t]{0,24})?"
+    r"|(?:\s-\w|\s--[a-z-]{2,12}|<<<|=)[ \t=]{0,9}[\w.@%+/-]{0,64}[:%,]?([\"'])(?:(?!\1)[^\n]){0,125})\Z"
 )
 _VISIBLE = "".join(map(chr, range(0x21, 0x7F)))
 
@@ -141,52 +129,6 @@ class _Secret(NamedTuple):
     end: int
     shown: str
     tail: re.Pattern[str] | None = None
-
-
-class _Rule(NamedTuple):
-    """A rule that is tried where one of its hints begins. If it has groups, the first is the secret."""
-
-    found: re.Pattern[str]
-    tail: re.Pattern[str] | None
-
-
-class _Rules(NamedTuple):
-    """The rules by the position of their hint in `sought`: those of gitleaks, and Ralph's own (`shapes.json`).
-
-    `inner` has shapes known by what stands within them, `commands` passwords known by what stands before them.
-    """
-
-    sought: "AhoCorasick"
-    tried: tuple[tuple[_Rule, ...], ...]
-    inner: dict[int, re.Pattern[str]]
-    commands: dict[int, re.Pattern[str]]
-
-    @classmethod
-    @lru_cache(maxsize=2)
-    def load(cls, *, named: bool) -> "_Rules":
-        """Read the rules, or only those of shapes; the patterns are compiled when they are first used."""
-        from ahocorasick_rs import AhoCorasick, Implementation
-
-        own, kept = _OWN, json.loads(Path(__file__).with_name("gitleaks.json").read_text(encoding="utf-8"))
-        names = {form for name in own["names"] for form in (name, name.upper(), name.title(), name.capitalize())}
-        hints = [*own["beginnings"], *own["places"], *own["inner"], *names, *own["commands"]]
-        if not named:
-            hints = [hint for hint in hints if hint not in {*own["places"], *names, *own["commands"]}]
-        tried: dict[str, list[_Rule]] = {hint: [] for hint in hints}
-        for each in (*own["shapes"], *kept["shapes"]):
-            rule = _Rule(pattern(each["pattern"], re.ASCII), _TAILS[each.get("tail", "key")])
-            for hint in each["hints"]:
-                tried.setdefault(hint, []).append(rule)
-        for each in kept["named"] if named else ():
-            source = f"(?i:{each['names']}){_OPERATOR}((?i:{'|'.join(each['values'])}))(?![A-Za-z0-9_-])"
-            for hint in each["hints"]:
-                tried.setdefault(hint, []).append(_Rule(pattern(source, re.ASCII), None))
-        sought = AhoCorasick(tuple(tried), store_patterns=False, implementation=Implementation.DFA)
-        inner, commands = (
-            {at: pattern(own[kind][hint], re.ASCII) for at, hint in enumerate(tried) if hint in own[kind]}
-            for kind in ("inner", "commands")
-        )
-        return cls(sought, tuple(map(tuple, tried.values())), inner, commands)
 
 
 class Redactor:
@@ -249,7 +191,7 @@ class RedactedStream:
 
     def __init__(self, known: "AhoCorasick | None", broken: tuple[str, ...], reach: int, *, named: bool) -> None:
         self._known, self._broken, self._reach = known, broken, reach
-        self._rules = _Rules.load(named=named)
+        self._rules = Rules.load(named=named)
         self._unread = ""  # the end of the text as given: an escape sequence that may have begun, and its context
         self._context = 0
         self._text = ""
@@ -313,9 +255,9 @@ class RedactedStream:
         self._text, self._from = text[context:], position - context
         return "".join(pieces)
 
-    def _candidates(self, text: str) -> list[tuple[int, tuple[int, list[_Rule]]]]:
+    def _candidates(self, text: str) -> list[tuple[int, tuple[int, list[Rule]]]]:
         """Return where secrets may begin, in order, with the end of the longest given value or 0, and the rules."""
-        found, given = dict[int, tuple[int, list[_Rule]]](), list[tuple[int, int]]()
+        found, given = dict[int, tuple[int, list[Rule]]](), list[tuple[int, int]]()
         self._commands = []
         inner, commands = self._rules.inner, self._rules.commands
         for index, start, _ in self._rules.sought.find_matches_as_indexes(text, overlapping=True):
@@ -341,7 +283,7 @@ class RedactedStream:
         text = self._text
         earliest = max(self._from, len(text) - self._reach)
         decided = earliest + len(text[earliest:].rstrip(_VISIBLE))
-        if decided > earliest and (unfinished := _UNFINISHED.search(text, max(0, decided - 100), decided)):
+        if decided > earliest and (unfinished := _UNFINISHED.search(text, max(0, decided - 220), decided)):
             decided = max(self._from, unfinished.start())
         opened = len(text)
         for value in self._broken:
@@ -353,7 +295,7 @@ class RedactedStream:
         return decided, opened
 
 
-def _secret(text: str, start: int, value_end: int, rules: Sequence[_Rule], *, final: bool) -> _Secret | None:
+def _secret(text: str, start: int, value_end: int, rules: Sequence[Rule], *, final: bool) -> _Secret | None:
     """Return the longest secret that begins there; one of no length if that depends on what follows."""
     if not final and _is_open(text, start, rules):
         return _Secret(start, start, "")
@@ -362,14 +304,14 @@ def _secret(text: str, start: int, value_end: int, rules: Sequence[_Rule], *, fi
         if shape["pem"]:
             return _Secret(start, _key_end(shape, final=final) or start, MASK)
         kind = shape.lastgroup or ""
-        found.append(_Secret(start, shape.end(), shape[kind] + MASK, _TAILS.get(kind)))
+        found.append(_Secret(start, shape.end(), shape[kind] + MASK, TAILS.get(kind)))
     elif assigned := _assigned(text, start):
         found.append(assigned)
     found += [secret for rule in rules if (secret := _by_rule(rule, text, start))]
     return max(found, key=attrgetter("end"), default=None)
 
 
-def _is_open(text: str, start: int, rules: Sequence[_Rule]) -> bool:
+def _is_open(text: str, start: int, rules: Sequence[Rule]) -> bool:
     """Return True if the text ends within what may become an assignment to the name that begins there."""
     if len(text) - start >= _OPEN:
         return False
@@ -379,7 +321,7 @@ def _is_open(text: str, start: int, rules: Sequence[_Rule]) -> bool:
     return bool(match and _VALUE_PART[_opened(match)].match(text, match.end()))
 
 
-def _by_rule(rule: _Rule, text: str, start: int) -> _Secret | None:
+def _by_rule(rule: Rule, text: str, start: int) -> _Secret | None:
     if (match := rule.found.match(text, start)) is None:
         return None
     begin, end = match.span(1 if match.lastindex else 0)
@@ -389,16 +331,29 @@ def _by_rule(rule: _Rule, text: str, start: int) -> _Secret | None:
 
 def _assigned(text: str, start: int) -> _Secret | None:
     """Return the value of a secret name that begins there, unless it is a placeholder or an expression."""
-    if (match := _ASSIGNED.match(text, start)) is None or _NO_SECRET_NAME.fullmatch(match["name"].rstrip("_-")):
+    if (match := _ASSIGNED.match(text, start)) is None or _is("no_secret_name", match["name"].rstrip("_-")):
         return None
+    if "pass" in match["name"].lower() and match["between"] in {": ", " = "} and (words := _words(match)):
+        return _Secret(start, words, match[0] + MASK)
     opened = _opened(match)
     value = _VALUE[opened].match(text, match.end())
     first = value[0].strip().partition("\n")[0] if value else ""
-    if not value or _PLACEHOLDER.fullmatch(first) or not _looks_secret(match, first, opened):
+    if not value or _is("placeholder", first) or not _looks_secret(match, first, opened):
         return None
-    tail = None if opened else _TAILS["plain"]
+    tail = None if opened else TAILS["plain"]
     rest = tail.match(text, value.end()) if tail else None
     return _Secret(start, (rest or value).end(), match[0] + MASK, tail)
+
+
+def _words(match: re.Match[str]) -> int:
+    """Return the end of a password of several words without quotes, on a line of its own; 0 if there is none."""
+    before = match.string[max(match.start() - _CONTEXT, 0) : match.start()]
+    found = _PATTERNS["line"].match(match.string, match.end()) if _PATTERNS["alone"].search(before) else None
+    return found.end() if found and _is("phrase", found[0]) else 0
+
+
+def _is(name: str, value: str) -> bool:
+    return _PATTERNS[name].fullmatch(value) is not None
 
 
 def _opened(match: re.Match[str]) -> str:
@@ -414,33 +369,40 @@ def _looks_secret(match: re.Match[str], value: str, opened: str) -> bool:
     name, between = match["name"], "=" if match["pair"] else match["between"]
     begin = match.start() + (name[0] in "_-")
     strong, in_capitals = bool(_STRONG.match(name)), name.isupper()
-    before = match.string[max(begin - 40, 0) : begin]
-    is_data, is_pwd = bool(_DATA.search(before)), name.lower() == "pwd" and before[-1:] != "_"
-    if not between.strip("( \t,\\\"'"):
+    before, command = match.string[max(begin - 40, 0) : begin], match.string.rfind("vault ", max(begin - 200, 0), begin)
+    is_vault = command >= 0 and _VAULT.match(match.string, command, begin)
+    is_data = bool(is_vault or _DATA.search(before))
+    is_pwd = name.lower() == "pwd" and before[-1:] != "_"
+    if not between.strip("( \t,\\\"'is"):
         alone = strong and "," not in between
         by_name = alone and (in_capitals or (is_data and between != "("))
         if opened:
             return by_name or ((alone or is_data) and _is_random(value, 6 if strong else 12))
-        is_word = _MENTION.search(before) or _MENTIONED.fullmatch(value) or not (strong or len(value) >= _SHORTEST)
-        return is_data and not is_word and value[0] not in "/~.-" and bool(_ENDS_SECRET.fullmatch(name))
+        is_word = (
+            _PATTERNS["mention"].search(before) or _is("mentioned", value) or not (strong or len(value) >= _SHORTEST)
+        )
+        is_argument = is_data and not is_word and value[0] not in "/~.-" and _is("ends_secret", name)
+        is_mixed = strong and _MIXED.match(value) and not _is("type", value)
+        return bool(is_mixed) or _is_random(value, 12) if between == " is " else bool(is_argument)
     if len(value) < _SHORTEST:  # masked only where a value must stand
         names_it = is_data or (in_capitals and not is_pwd)
         return strong and (opened not in {"", "\n"} or (between == "=" and names_it)) and bool(_LETTER.search(value))
     if _is_login(name, value):
         return True
     is_folder = is_pwd and value.lstrip("~.").startswith("/")
-    is_phrase = " " not in value or (in_capitals and between == "=" and opened != "`") or _PHRASE.fullmatch(value)
+    is_phrase = " " not in value or (in_capitals and between == "=" and opened != "`") or _is("phrase", value)
     if opened and strong and not is_folder and is_phrase:
         return bool(_LETTER.search(value)) or len(value) >= 8
     is_member = not (opened or in_capitals or is_data) and "." in value and _MEMBER.fullmatch(value)
     if opened or not strong or is_folder or is_member:
-        is_flag = is_data and before[-1:] == "-" and between == "=" and _ENDS_SECRET.fullmatch(name)
+        is_flag = (is_vault or (is_data and before[-1:] == "-")) and between == "=" and _is("ends_secret", name)
         return bool(is_flag and value.isalpha()) or _is_random(value, 1 if opened else 12)
     if not _MIXED.match(value):
         return (in_capitals and between.endswith("=")) or (is_data and between == "=")
     mixed_case = not (value.islower() or value.isupper())
-    is_line = between.endswith("=") or (":" in between and value.islower() and not _TYPE.fullmatch(value))
-    return is_line or _is_random(value, 8) or (len(value) >= 12 and mixed_case and value.isascii())
+    is_line = between.endswith("=") or (":" in between and value.islower() and not _is("type", value))
+    is_long = len(value) >= 12 and mixed_case and value.isascii()
+    return is_line or is_long or _is_random(value, 8) or bool(_is("dotted", value))
 
 
 def _is_random(value: str, least: int) -> bool:

@@ -265,6 +265,20 @@ yaml with a dot: client_secret: {letters:3}{num:1}.{letters:5}{num:1}
 yaml with a number: password: {letters:6}{num:1}
 words: password = "{letters:5} {letters:5} {letters:4}"
 json with words: {"password": "{letters:5} {letters:5}"}
+setting with a dot: client_secret = {letters:3}{num:1}.{letters:5}{num:1}
+words in yaml: password: {letters:5} {letters:5} {letters:7} {letters:6}
+sentence: The password is {letters:6}{num:2}, as told.
+curl with words: curl -u "me:{letters:5} {letters:5}" https://example.com
+curl with quoted words: curl -u me:'{letters:5} {letters:5}' https://example.com
+docker login with words: docker login -u me -p '{letters:5} {letters:5}' registry
+chpasswd: chpasswd <<< root:{letters:8}
+chpasswd lines: chpasswd <<EOF\\nroot:{letters:8}\\nEOF
+vault kv: vault kv put secret/x password={letters:8}
+vault kv, second: vault kv put secret/x user=admin password={letters:8}
+kubectl literal: kubectl create secret generic x --from-literal=password={letters:8}
+gh secret: gh secret set NAME --body {letters:8}
+ssh-keygen phrase: ssh-keygen -t ed25519 -N '{letters:5} {letters:5}' -f key
+npm token: npm config set //r.example.com/:_authToken {letters:12}
 json with quotes: {"password": "ab\\"{alnum:12}\\"cd"}
 """
 CONTEXTS = ("{}", "The value is {}", "`{}`", "export X={}\n", '{{"value": "{}"}}', "see {}, then go")
