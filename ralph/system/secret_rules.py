@@ -18,15 +18,8 @@ def _read(name: str) -> Any:
 
 OWN = _read("shapes.json")
 _OPERATOR = r"""[ \t\w.-]{0,20}[\s'"]{0,3}(?:=|>|:{1,3}=|\|\||:|=>|\?=|,)[`'"\s=]{0,5}"""
-TAILS = {
-    "key": pattern(r"[A-Za-z0-9_=-]*"),
-    "token": pattern(r"[A-Za-z0-9_.-]*"),
-    "before": pattern(r"[A-Za-z0-9._~+/=-]*"),
-    "hook": pattern(r"[A-Za-z0-9/_-]*"),
-    "sig": pattern(r"[A-Za-z0-9%+/=]*"),
-    "cookie": pattern(r"[^\r\n\"'`\\]*"),
-    "plain": pattern(r"[^\s\"'`,;&|(){}\[\]<>\\=]*"),
-}
+TAILS = {kind: pattern(tail) for kind, tail in OWN["tails"].items()}
+"""The alphabet of what follows a secret and belongs to it."""
 
 
 class Rule(NamedTuple):

@@ -36,45 +36,12 @@ _BEFORE = 40  # the most characters of a secret before a hint within it
 # Every alternative begins with a hint of `shapes.json` and needs a bounded number of characters to be recognised; what
 # follows in the same alphabet belongs to the secret, however long. All but `before`, `cookie` and `pem` are one run of
 # visible ASCII.
-_SHAPES = pattern(
-    r"""
-      (?P<before> [Bb]earer[ \t]{1,4} )
-      (?: [A-Za-z0-9._~+/-]{16} | (?=[A-Za-z._~+/-]{0,15}[0-9])[A-Za-z0-9._~+/-]{8} ) [A-Za-z0-9._~+/=-]*
-    | (?P<cookie> ookie["']?:[ \t]{0,4}["']? ) [A-Za-z0-9_.-]{1,64}=(?!value\b)[!#%&(-+.-:=?-Z\]_a-z|~-]{3}[^\r\n"'`\\]*
-    | (?P<address> ://[!-.0-9;-?A-~]{0,256}: ) (?! (?: \$\{\w{1,60}\} | \$[A-Z_]{2,60} | \{[\w.]{0,60}\} | %s )@ )
-      (?: [!-.0-?A-~] | @(?=[!#-&(-+.0-?A-~-]{1,80}@) ){1,256}(?=@)
-    | (?P<login> :// ) (?=[A-Za-z_-]{0,40}[0-9])[A-Za-z0-9_-]{20,256}(?=@)
-    | (?P<hook> (?:hooks\.slack\.com/(?:services|workflows|triggers)|discord(?:app)?\.com/api/webhooks/[0-9]{5,25})/ )
-      [A-Za-z0-9/_-]{20,200}
-    | (?P<pem> -----BEGIN[ ](?:[A-Z0-9 ]{0,40}PRIVATE[ ]KEY(?:[ ]BLOCK)?|OpenVPN[ ]Static[ ]key[ ]V1)-----
-             | ----[ ]BEGIN[ ][A-Z0-9 ]{0,40}PRIVATE[ ]KEY[ ]---- | Private-Lines:[ ][0-9]{1,4}(?=\s) )
-    """,
-    re.VERBOSE,
-)
-
-_NAME = r"""
-    (?P<name> (?i: passw(?:or)?d | passphrase | [_"'-]pass(?:in|out)?(?![a-z]) | (?:store|key)pass | pwd | secret
-                 | token | api[_-]?key | (?:account|access|private)key
-                 | (?:(?<=access)|(?<=account)|(?<=admin)|(?<=auth)|(?<=client)|(?<=deploy)|(?<=encryption)|(?<=jwt)
-                     |(?<=license)|(?<=master)|(?<=private)|(?<=service)|(?<=signing)|(?<=storage)) [_-]key
-                 | _auth(?:token)? | auth(?=\\?["']) | authorization | _pat(?![a-z]) | credential ) [\w-]{0,40} )
-"""
+_SHAPES = pattern("".join(OWN["verbose"]["shapes"]), re.VERBOSE)
+_NAME = "".join(OWN["verbose"]["name"])
 # What stands between a secret name and its value: `DB_PASSWORD=…`, `"password": "…"`, `?token=…`, `<password>…`,
 # `--password …`, `PASSWORD '…'`, `name: DB_PASSWORD, value: …` (also on two lines), a block of lines in YAML.
-_ASSIGNED = pattern(
-    rf"""{_NAME}
-    (?P<between> \\?["'`]?\]? [ \t]{{0,3}} (?: => | := | [:=] ) [ \t]{{0,3}} (?: [|>][+-]?[ ]?\n(?=[ \t]) )?
-      | (?P<pair> \\?["']?,?\s{{1,20}}\\?["']?value\\?["']?[ ]?[:=][ \t]{{0,3}} ) | [>(] | [ ]is[ ]
-      | (?:\\?["'],)?[ \t]{{1,3}} )
-    (?P<quote> (?: \\?["'`] )? ) (?: (?i:bearer|basic|token|api-?key) [ ]{{1,3}} )?""",
-    re.VERBOSE,
-)
-_ASSIGNING = pattern(
-    rf"""{_NAME}
-    (?: \\?["'`]?\]? [ \t]{{0,3}} (?: [:=] [=>]? [ \t]{{0,3}} (?: [|>][+-]?[ ]?\n? )? )? \\?
-      | \\?["']?,?\s{{0,20}}\\?["']?v?a?l?u?e?\\?["']?[ ]? (?: [:=][ \t]{{0,3}} )? \\? | [>(] \\? | [ ]is?[ ]? )? \Z""",
-    re.VERBOSE,
-)
+_ASSIGNED = pattern(_NAME + "".join(OWN["verbose"]["assigned"]), re.VERBOSE)
+_ASSIGNING = pattern(_NAME + "".join(OWN["verbose"]["assigning"]), re.VERBOSE)
 # Values by what opens them (nothing, a tag, a line's end, quotes, quotes within quotes); the parts a text may end with.
 _VALUES = {
     "": (
@@ -94,11 +61,6 @@ _VALUES = {
 }
 _VALUE = {opened: pattern(value) for opened, (value, _) in _VALUES.items()}
 _VALUE_PART = {opened: pattern(rf"(?:{part})\Z") for opened, (_, part) in _VALUES.items()}
-_DATA = pattern(
-    r"(?:[;?&] ?|(?:\A|[\s\"'`(])-[\w-]{0,30}|--(?:from-literal|set(?:-string)?|build-arg|env|var)[ =][\w.-]{0,30})\Z"
-)
-_VAULT = pattern(r"vault (?:kv (?:put|patch)|write) [^\n;|&]{0,200}[ \w.-]\Z")
-"""The text before a name in addresses, connection strings and flags, and not in a program's source."""
 _NAMING = pattern(r"""[\w.-]{2,60}[ \t\w.-]{0,20}[\s'"]{0,3}(?:[=>:|?,]{1,4}[`'"\s=]{0,5}[\w./+=:%-]{0,120})?\Z""")
 _WORDS = pattern(r"[A-Za-z]*[0-9]{0,4}(?:[-_.:/][A-Za-z]*[0-9]{0,4})*")
 _MEMBER = pattern(rf"(?=(?:[^.]*\.)*[A-Za-z_]+(?:\.|\Z)){_WORDS.pattern}")
@@ -106,11 +68,6 @@ _MEMBER = pattern(rf"(?=(?:[^.]*\.)*[A-Za-z_]+(?:\.|\Z)){_WORDS.pattern}")
 _LETTER, _MIXED = pattern(r"[A-Za-z]"), pattern(r"(?=.*[A-Za-z]).*[0-9]")
 _STRONG = pattern(r"(?i)[_\"'-]?(?:store|key)?pass|pwd|secret")
 _PATTERNS = {name: pattern("".join(parts)) for name, parts in OWN["patterns"].items()}
-_UNFINISHED = pattern(
-    r"(?:-{4,5} ?(?:BEGIN[A-Za-z0-9 ]{0,70})?|Private-Lines: ?|(?:[Bb]earer|ookie[\"']?:)[ \t]{0,4}"
-    r"|(?:echo|printf)[ \t][^|\n]{0,70}(?:\|[ \t]{0,3}[a-z \t]{0,24})?"
-    r"|(?:\s-\w|\s--[a-z-]{2,12}|<<<|=)[ \t=]{0,9}[\w.@%+/-]{0,64}[:%,]?([\"'])(?:(?!\1)[^\n]){0,125})\Z"
-)
 _VISIBLE = "".join(map(chr, range(0x21, 0x7F)))
 
 _KEY_LENGTH = 8_000
@@ -283,7 +240,7 @@ class RedactedStream:
         text = self._text
         earliest = max(self._from, len(text) - self._reach)
         decided = earliest + len(text[earliest:].rstrip(_VISIBLE))
-        if decided > earliest and (unfinished := _UNFINISHED.search(text, max(0, decided - 220), decided)):
+        if decided > earliest and (unfinished := _PATTERNS["unfinished"].search(text, max(0, decided - 220), decided)):
             decided = max(self._from, unfinished.start())
         opened = len(text)
         for value in self._broken:
@@ -370,8 +327,8 @@ def _looks_secret(match: re.Match[str], value: str, opened: str) -> bool:
     begin = match.start() + (name[0] in "_-")
     strong, in_capitals = bool(_STRONG.match(name)), name.isupper()
     before, command = match.string[max(begin - 40, 0) : begin], match.string.rfind("vault ", max(begin - 200, 0), begin)
-    is_vault = command >= 0 and _VAULT.match(match.string, command, begin)
-    is_data = bool(is_vault or _DATA.search(before))
+    is_vault = command >= 0 and _PATTERNS["vault"].match(match.string, command, begin)
+    is_data = bool(is_vault or _PATTERNS["data"].search(before))
     is_pwd = name.lower() == "pwd" and before[-1:] != "_"
     if not between.strip("( \t,\\\"'is"):
         alone = strong and "," not in between
