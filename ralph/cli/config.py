@@ -84,7 +84,6 @@ def show(*, directory: Folder = Path(), as_json: AsJson = False) -> None:
 
 
 def _origin(key: str, origins: Mapping[str, str]) -> str:
-    """Return the last source that sets any part of a setting."""
     said = [source for known, source in origins.items() if known == key or known.startswith(f"{key}.")]
     return said[-1] if said else "default"
 

@@ -27,14 +27,11 @@ _LEFT_OVER = re.compile(r"Got unexpected extra argument[^ ]* \((.*)\)")
 
 def complain(text: str, code: int) -> int:
     """Print a message as one bounded paragraph on standard error, and return the exit code."""
-    paragraph = printable(" ".join(map(_bounded, text.split())), _LONGEST)
+    long = _LONGEST_WORD  # an argument can be a whole file without a space
+    words = (word if len(word) <= long else f"{word[:_WORD_START]}…{word[-_WORD_END:]}" for word in text.split())
+    paragraph = printable(" ".join(words), _LONGEST)
     sys.stderr.write(f"ralph: {paragraph}\n")
     return code
-
-
-def _bounded(word: str) -> str:
-    """Shorten a word: an argument can be a whole file without a space."""
-    return word if len(word) <= _LONGEST_WORD else f"{word[:_WORD_START]}…{word[-_WORD_END:]}"
 
 
 def with_store(text: str, arguments: Sequence[str]) -> str:

@@ -17,7 +17,6 @@ from ralph.cli.options import AnyFolder, AsJson, StoreName
 from ralph.errors import UsageError
 
 if TYPE_CHECKING:
-    from ralph.cli.replay_found import Found
     from ralph.cli.replay_sources import Broken
 
 Passes = Annotated[
@@ -66,13 +65,14 @@ def replay(
     store: StoreName = None,
 ) -> None:
     """Say where Ralph would have stopped recorded passes, why, and what that would have saved and cut."""
+    from ralph.cli.replay_found import find_loops
     from ralph.cli.replay_report import print_all, print_loops, warn
     from ralph.cli.replay_rules import parse_overrides, replay_passes, replay_stored
     from ralph.cli.replay_sources import read_lines, read_logs
 
     _require_one_source(file, run, from_logs)
     overrides = parse_overrides(settings or ())
-    found = _find() if from_logs == "" else None
+    found = find_loops(Path.cwd(), os.environ) if from_logs == "" else None
     compare = not (as_json or as_lines or found)
     broken: list[Broken] = []
     if run is not None:
@@ -90,12 +90,6 @@ def replay(
         print_loops(replays, broken, text, [*found.notes()])
         return
     print_all(replays, broken, text, as_json=as_json, as_lines=as_lines, picture=from_logs is not None)
-
-
-def _find() -> "Found":
-    from ralph.cli.replay_found import find_loops
-
-    return find_loops(Path.cwd(), os.environ)
 
 
 def _require_one_source(file: str | None, run: str | None, logs: str | None) -> None:

@@ -4,7 +4,6 @@ A loop is two turns or more with the same prompt in one folder: the turns of a c
 Links are not followed, only regular files are read, and of each format's files the newest.
 """
 
-import json
 import os
 import re
 from collections import Counter, defaultdict
@@ -23,8 +22,8 @@ from pydantic import ValidationError
 
 from ralph.cli.replay_sources import NEW_RUN, Broken, Line, read_logs
 from ralph.cli.session_files import FORMATS, Format, Reader, Told, turns
-from ralph.cli.transcripts import Event
 from ralph.errors import UsageError, plainly
+from ralph.executors.program_output import Event, mapping, parsed
 from ralph.system.files import cleaned, read_regular
 from ralph.system.text import counted
 from ralph.types import evolve
@@ -140,7 +139,6 @@ def _files(found: Found, folder: Path, parts: Sequence[str]) -> Iterator[_File]:
 
 
 def _newest(found: Found, files: Sequence[_File]) -> list[_File]:
-    """Return the newest files within the bound, oldest first."""
     room, kept = _MOST_BYTES, list[_File]()
     for each in sorted(files, reverse=True):
         if each.size <= room:
@@ -151,7 +149,6 @@ def _newest(found: Found, files: Sequence[_File]) -> list[_File]:
 
 
 def _add_logs(found: Found, form: Format, files: Sequence[_File], here: Path) -> None:
-    """Add folders with one file for each pass."""
     for folder in dict.fromkeys(each.path.parent for each in files):
         if sum(each.size for each in files if each.path.parent == folder) > _MOST_BYTES:
             wrong = f"it holds more than {_MOST_BYTES // 1024**2} MiB: replay it with --from-logs DIR"
@@ -209,9 +206,5 @@ def _nights(held: Sequence[Told]) -> Iterator[list[Told]]:
 
 def _events(content: bytes) -> Iterator[Event]:
     for line in BytesIO(content):
-        if len(line) > _MOST_LINE or not line.lstrip().startswith(b"{"):
-            continue
-        try:
-            yield json.loads(line)
-        except (ValueError, RecursionError):
-            continue
+        if len(line) <= _MOST_LINE and line.lstrip().startswith(b"{") and (event := mapping(parsed(line))):
+            yield event

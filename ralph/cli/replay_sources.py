@@ -93,7 +93,6 @@ class Line(BaseModel, frozen=True):
         return None if self.run is None else str(self.run)
 
     def as_pass(self) -> Pass:
-        """Return the line as a pass."""
         usage = Usage(**self.usage.model_dump()) if self.usage else Usage()
         return Pass(
             text=self.text or "",

@@ -49,7 +49,6 @@ class Earlier(BaseModel, frozen=True):
     errors: tuple[str, ...] = ()
 
     def judged_by(self, loop: Loop, at: datetime, plan: TaskPlan | None = None) -> IterationRecord:
-        """Return its record as the next iteration of a loop."""
         taken = Pass(changes=self.changes.moves() if self.changes else None)
         progress, left = loop.measure(taken, loop.state.number + 1)
         loop.state = evolve(loop.state, errors=tuple(map(storable, self.errors)))

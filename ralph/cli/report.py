@@ -104,7 +104,6 @@ async def _report(store: "Store", run: "RunRecord") -> "Report":
 
 
 async def _changed(store: "Store", run: "RunRecord") -> "tuple[list[tuple[str, int | None, int | None]], str]":
-    """Return the files that a run has changed, and why there are none."""
     from ralph.cli.checkpoints import difference_of
 
     try:

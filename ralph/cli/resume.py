@@ -96,7 +96,6 @@ def _continue_paused(run: "RunRecord", folder: Path, flags: Mapping[str, object]
 
 
 def _display(found: "SettingsFound", folder: Path) -> "Display":
-    """Return the display of a run that another process works on, or has completed."""
     from ralph.plugins.loading import load_plugins
 
     shown = display_for(found.settings, load_plugins(found, folder), look_up=look_up(found.settings.store))

@@ -80,7 +80,6 @@ def _quick_list(store: str | None, limit: int) -> "list[ListedRun] | None":
 async def _runs(
     store: str | None, folder: Path | None, limit: int, wanted: "Wanted"
 ) -> "tuple[list[tuple[RunRecord, str]], bool]":
-    """Return the runs with their states, and whether others cannot be read."""
     async with opened_store(store, folder) as opened:
         found = await wanted_runs(opened, folder, limit, wanted)
         listed = [(run if run.finished_at else await _so_far(opened, run), state) for run, state in found]

@@ -3,7 +3,6 @@
 A format has a function from one line to steps; `turns` adds them up. Nothing here raises on the content of a file.
 """
 
-import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -11,7 +10,8 @@ from datetime import UTC, datetime
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple, cast
 
-from ralph.cli.transcripts import Event, Fields, Turn, amount, blocks_of, fields_of, mapping, usage_of
+from ralph.cli.transcripts import Fields, Turn, amount, blocks_of, fields_of, usage_of
+from ralph.executors.program_output import Event, mapping, parsed
 
 _PROMPT = 10_000
 _MOST = 10**12
@@ -281,20 +281,13 @@ def _moment(value: Any) -> datetime | None:
 def _use(key: str, name: str, given: Any) -> Step:
     """Return a call of another agent's tool, by Claude Code's name and arguments for the same effect."""
     said = _text(given)
-    held = mapping(given) or _object(said)
+    held = mapping(given) or mapping(parsed(said))
     patched = _PATCHED.search(said[:_PROMPT])
     paths = [patched[1]] if patched else [_text(held.get(each)) for each in ("path", "file_path", "notebook_path")]
     command = held.get("cmd") or held.get("command")
     words = cast("list[Any]", command if isinstance(command, list) else [command])
     said = " ".join(_text(word) for word in words)
     return Step("use", key, _NAMES.get(name, name), {"file_path": "".join(paths), "command": said})
-
-
-def _object(said: str) -> Event:
-    try:
-        return mapping(json.loads(said))
-    except (ValueError, RecursionError):
-        return {}
 
 
 def _counts(kind: Literal["usage", "total"], key: str, given: Event, names: Mapping[str, str]) -> Step:

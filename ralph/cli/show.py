@@ -80,7 +80,6 @@ def chain_of(run: "RunRecord", before: "IterationRecord | None", found: "Iterati
 
 
 async def _messages(store: "Store", run: "RunRecord") -> "list[Request]":
-    """Return the messages of `ralph tell`, oldest first."""
     return [each for each in await store.requests(run.id) if each.kind == "tell"]
 
 
@@ -124,7 +123,6 @@ def _print_end(out: "Console", run: "RunRecord", last: "IterationRecord | None",
 
 
 def _print_short(out: "Console", iteration: "IterationRecord") -> None:
-    """Print the result of an iteration in a few lines."""
     from ralph.records.projection import changes_text, describe, findings, outcome_text
 
     who = iteration.executor or "no executor"

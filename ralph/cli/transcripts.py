@@ -5,12 +5,13 @@ Nothing here raises on the content of such a record; what it does not say is lef
 
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, cast
 
-Event = Mapping[str, Any]
+from ralph.executors.program_output import Event, mapping, parsed
+
 Fields = dict[str, Any]
 
 _KINDS = {"system", "assistant", "user", "result"}
@@ -80,12 +81,7 @@ def _by_lines(held: str) -> Sequence[Event]:
 
 def _event(line: str) -> Event:
     """Return the event in a line; an empty one if it holds none."""
-    if not line.lstrip().startswith("{"):
-        return {}
-    try:
-        return _known(json.loads(line))
-    except (ValueError, RecursionError):
-        return {}
+    return _known(parsed(line)) if line.lstrip().startswith("{") else {}
 
 
 def _known(value: Any) -> Event:
@@ -205,11 +201,6 @@ def blocks_of(event: Event) -> Sequence[Event]:
     if isinstance(content, str):
         return [{"type": "text", "text": content}]
     return [mapping(block) for block in _list(content)]
-
-
-def mapping(value: Any) -> Event:
-    """Return a JSON value if it is an object, else an empty one."""
-    return cast("Event", value) if isinstance(value, dict) else {}
 
 
 def _list(value: Any) -> Sequence[Any]:

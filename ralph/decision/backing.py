@@ -118,7 +118,6 @@ def _history(verdict: "Verdict", before: "PriorChecks") -> str:
 
 
 def _changed(files: Sequence[str]) -> str:
-    """Return the note on a check's own files that the run has changed."""
     return f" (the run changed what it depends on: {some(files)})" if files else ""
 
 

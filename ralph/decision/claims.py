@@ -405,7 +405,6 @@ def _doubts(case: Case) -> tuple[str, ...]:
 
 
 def _contradicts(case: Case) -> bool:
-    """Return whether another part of the reply speaks against being finished."""
     working = _status_word(case) in {"IN_PROGRESS", "BLOCKED"}
     return working or case.analysis.state in {"blocked", "question", "limited", "error"}
 

@@ -180,7 +180,6 @@ def _git_begins(words: list[str]) -> int:
 
 
 def _written(command: Command) -> list[str]:
-    """Return the files that a command's arguments write or remove, for the known programs."""
     program, words = command.program, command.words
     targets = [
         word.removeprefix(option).removeprefix("=") or following

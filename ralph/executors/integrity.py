@@ -11,10 +11,11 @@ import stat
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from ralph.errors import ProvisionError
-from ralph.system.files import read_regular
+from ralph.executors.program_output import mapping, parsed
+from ralph.system.files import read_if_regular
 
 _MOST_BYTES = 4_000_000
 _NAMED = 3
@@ -43,9 +44,10 @@ def require_unchanged(folder: Path, label: str, *, unpacked: Path | None = None)
     """
     require_private(folder, label)
     place = _place(folder)
-    known = _read(place)
+    known: dict[str, list[Any]] = {**mapping(parsed(read_if_regular(place, _MOST_BYTES)))}
     found = _look(folder, known)
-    names = sorted(name for name in known.keys() | found.keys() if _sum(known, name) != _sum(found, name))
+    sums = [{(name, about[-1]) for name, about in files.items()} for files in (known, found)]
+    names = sorted({name for name, _ in sums[0] ^ sums[1]})
     if known and names:
         was = "what it was when Ralph first saw it" if unpacked else "what Ralph fetched"
         again = f"{unpacked}: it unpacks itself" if unpacked else "that folder: Ralph fetches the program"
@@ -121,23 +123,11 @@ def _checksum(path: Path, found: os.stat_result) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest() + ("x" if found.st_mode & stat.S_IXUSR else "")
 
 
-def _sum(files: dict[str, list[Any]], name: str) -> object:
-    return files[name][-1] if name in files else None
-
-
 def _place(folder: Path) -> Path:
     from platformdirs import user_state_path
 
     key = hashlib.sha256(os.fsencode(folder.resolve())).hexdigest()[:32]
     return user_state_path("ralph", appauthor=False) / "programs" / f"{key}.json"
-
-
-def _read(place: Path) -> dict[str, list[Any]]:
-    with suppress(OSError, ValueError):
-        found = json.loads(read_regular(place, _MOST_BYTES))
-        if isinstance(found, dict):
-            return cast("dict[str, list[Any]]", found)
-    return {}
 
 
 def _store(place: Path, files: dict[str, list[Any]]) -> None:

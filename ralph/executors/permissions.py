@@ -157,13 +157,9 @@ class PermissionPolicy(BaseModel, frozen=True):
                 if reason := self._objection(access, where):
                     return Denied(reason=reason)
         except UnreadableScriptError as error:
-            return self._unreadable(str(error))
+            if self.mode != "approve-all" or self.deny:
+                return Denied(reason=f"The command cannot be checked: {error}. Split it into several.")
         return Allowed()
-
-    def _unreadable(self, problem: str) -> Allowed | Denied:
-        if self.mode == "approve-all" and not self.deny:
-            return Allowed()
-        return Denied(reason=f"The command cannot be checked: {problem}. Split it into several.")
 
     def _objection(self, access: Access, where: "_Where") -> str:
         for text in self.deny:
@@ -212,7 +208,9 @@ class Pattern:
         if self.argument is None:
             return True
         if access.words:
-            return _begins(access.words, self.argument.removesuffix(":*").split())
+            begins = self.argument.removesuffix(":*").split()
+            pairs = zip(access.words, begins, strict=False)
+            return len(access.words) >= len(begins) and all(fnmatchcase(word[:4096], wanted) for word, wanted in pairs)
         if access.path is not None:
             return self._covers(access.path, where)
         names = (access.name, access.name.partition("/")[0]) if access.kind == "mcp" else (access.name,)
@@ -231,12 +229,6 @@ class Pattern:
         if is_literal(pattern) and path.is_relative_to((folder / pattern.strip("/")).resolve()):
             return True
         return path.is_relative_to(folder) and path_matcher([pattern])(str(path.relative_to(folder)))
-
-
-def _begins(words: tuple[str, ...], pattern: list[str]) -> bool:
-    return len(words) >= len(pattern) and all(
-        fnmatchcase(word[:4096], wanted) for word, wanted in zip(words, pattern, strict=False)
-    )
 
 
 def _generally(access: Access, where: _Where) -> str:

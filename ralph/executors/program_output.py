@@ -7,6 +7,7 @@ value: what is not of the wanted type becomes an empty one.
 import json
 import re
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -60,7 +61,6 @@ class JsonLines:
         self._size = 0
 
     def feed(self, chunk: bytes) -> Iterator[Line]:
-        """Yield the lines that the chunk completes."""
         *ended, rest = chunk.split(b"\n")
         for piece in ended:
             self._add(piece)
@@ -74,7 +74,8 @@ class JsonLines:
         if size > self._limit:
             yield Oversized(line[:_HEAD], size)
         elif line.strip():
-            yield _parsed(line)
+            value, head = parsed(line), line[:1_200]
+            yield value if isinstance(value, dict) else Unreadable(head.decode("utf-8", "replace").strip()[:300])
 
     def _add(self, piece: bytes) -> None:
         if not piece:
@@ -87,14 +88,11 @@ class JsonLines:
             self._parts = [b"".join(self._parts)[:_HEAD] + piece[:_HEAD]]
 
 
-def _parsed(line: bytes) -> Line:
-    try:
-        value: Any = json.loads(line)
-    except (ValueError, RecursionError):
-        value = None
-    if isinstance(value, dict):
-        return cast("dict[str, Any]", value)
-    return Unreadable(line[:1_200].decode("utf-8", "replace").strip()[:300])
+def parsed(said: str | bytes) -> Any:
+    """Return the value of a JSON text; None if it is not valid."""
+    with suppress(ValueError, RecursionError):
+        return json.loads(said)
+    return None
 
 
 def mapping(value: object) -> Event:

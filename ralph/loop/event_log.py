@@ -240,7 +240,6 @@ class EventLog:
             pause = min(2 * pause, _LONGEST_RETRY)
 
     async def _wait(self, seconds: float) -> None:
-        """Wait for the next try, or until there is hurry."""
         self._reshield(waiting=True)
         try:
             with anyio.move_on_after(seconds):
@@ -268,7 +267,6 @@ class EventLog:
 
 
 def _not_kept(error: StoreError, run_id: str, events: Sequence[Event], iteration: IterationRecord | None) -> StoreError:
-    """Return the error of a store that stayed unwritable, naming what is lost."""
     number = events[-1].iteration if events else 0
     lost = f"the end of iteration {iteration.number}" if iteration else f"{len(events)} events of iteration {number}"
     return StoreError(

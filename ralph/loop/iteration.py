@@ -64,7 +64,6 @@ class Parts:
 
     @property
     def verifiers(self) -> tuple[Verifier, ...]:
-        """The run's verifiers."""
         return self.checks.verifiers
 
     def read_plan(self, *, for_agent: bool = False) -> TaskPlan | None:
@@ -114,7 +113,6 @@ class ActiveRun:
 
     @property
     def task(self) -> str:
-        """The task for the agent."""
         return self.written or self.record.task
 
     @property

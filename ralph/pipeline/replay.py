@@ -176,7 +176,6 @@ def recorded_pass(record: IterationRecord, *, resumed: bool = False) -> Pass:
 
 
 def _boxes(count: PlanCount) -> TaskPlan:
-    """Return a plan with as many boxes, ticked from the first one on."""
     numbers = range(1, count.total + 1)
     return TaskPlan(items=tuple(PlanItem(text=f"box {number}", ticked=number <= count.done) for number in numbers))
 

@@ -57,7 +57,6 @@ def ralph_verifiers() -> "Iterable[VerifierProvider]":
 
 
 def _common(context: BuildContext) -> dict[str, Any]:
-    """Return the keyword arguments of both Copilot executors."""
     return {**context.common, "wire_api": context.settings.wire_api, "progress": context.progress}
 
 

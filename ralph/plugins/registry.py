@@ -256,14 +256,12 @@ class Plugins:
         )
 
     def strategy(self, name: str) -> "Strategy":
-        """Return the exit strategy with a name."""
         from ralph.plugins.isolation import GuardedStrategy
 
         offer = self._found("ralph_strategies", name)
         return offer.thing if offer.plugin.built_in else GuardedStrategy(offer)
 
     def display(self, name: str, context: BuildContext) -> "Display":
-        """Return the display with a name."""
         from ralph.hooks import Hooks
 
         offer = self._found("ralph_displays", name)
@@ -355,7 +353,6 @@ class Plugins:
         }
 
     def _asked(self, plugin: Plugin, hook: str) -> list[object]:
-        """Return the usable things that one plug-in returns from a hook."""
         if hook not in plugin.hooks:
             return []
         if plugin.lacks and "settings" in plugin.hooks[hook].argnames:

@@ -233,7 +233,6 @@ class RunView(BaseModel, frozen=True):
 
 
 def _changes(event: events.Event, view: RunView) -> dict[str, Any]:
-    """Return the fields of a view that an event changes."""
     changes: dict[str, Any]
     match event:
         case events.RunStarted():

@@ -9,6 +9,7 @@ import hashlib
 import json
 import sys
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -166,11 +167,9 @@ def _hash(source: Source) -> str:
 
 
 def _known() -> dict[str, str]:
-    try:
-        with _path().open(encoding="utf-8") as file:
-            known = json.loads(file.read(_MOST_BYTES))
-    except (OSError, ValueError, RecursionError):
-        return {}
+    known: object = None
+    with suppress(OSError, ValueError, RecursionError), _path().open(encoding="utf-8") as file:
+        known = json.loads(file.read(_MOST_BYTES))
     return cast("dict[str, str]", known) if isinstance(known, dict) else {}
 
 

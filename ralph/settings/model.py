@@ -120,7 +120,6 @@ class StatusFieldSetting(BaseModel, frozen=True, extra="forbid", defer_build=Tru
 
 
 def _require_within(glob: str) -> str:
-    """Reject a glob that no path in the workspace can match."""
     path = glob.strip().removeprefix("!").removeprefix("./")
     if path.startswith("~"):
         raise ValueError("the home folder is not meant in a workspace; write it from the workspace on, as in docs/*.md")
@@ -320,7 +319,6 @@ class Setting:
         return f"{self.field.description}{repeatable}{f' Default: {self.default}.' if self.default else ''}"
 
     def marked(self, marker: Marker) -> bool:
-        """Return whether the declaration has a marker."""
         return marker in self.field.metadata
 
     @property
@@ -350,7 +348,6 @@ def is_secret(field: FieldInfo) -> bool:
 
 
 def _kinds(annotation: object) -> tuple[object, ...]:
-    """Return an annotation and the types in it."""
     return (annotation, *get_args(annotation))
 
 

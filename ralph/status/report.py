@@ -191,7 +191,6 @@ def _folded(example: str | None) -> frozenset[tuple[str, str]] | None:
 
 
 def _judged(block: _Block, source: _Source, fields: Sequence[StatusField]) -> StatusReport | StatusMalformed:
-    """Return the report of a block, or the problem with it."""
     said = dict(block.pairs)
     words = [value for key, value in block.pairs if key == "EXIT_SIGNAL"]
     signals = {as_signal(word) for word in words}

@@ -93,7 +93,6 @@ class Statement:
         self._shaped = _shape(compiled.positiontup)
 
     def execute(self, cursor: DBAPICursor, given: Sequence[Mapping[str, Any]]) -> None:
-        """Execute the statement for each mapping."""
         if given:
             cursor.executemany(self._text, list(map(self._shaped, given)))
 

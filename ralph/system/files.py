@@ -52,6 +52,13 @@ def read_regular(
         os.close(handle)
 
 
+def read_if_regular(path: str | os.PathLike[str], limit: int, *, offset: int = 0) -> bytes:
+    """Return at most `limit` bytes of a regular file; none if it cannot be read."""
+    with suppress(OSError, ValueError):
+        return read_regular(path, limit, offset=offset)
+    return b""
+
+
 def create_file(path: str | os.PathLike[str], content: bytes, mode: int = 0o666, *, folder: int | None = None) -> None:
     """Write a new file. Raises `OSError` if there is anything of its name, even a dangling link."""
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0)

@@ -118,7 +118,6 @@ async def run(
 
 
 async def _exited(link: "_Link", idle: float | None) -> None:
-    """Wait until a program ends, or does nothing for a while."""
     before, now = None, 0.0
     while not link.exited.is_set() and (now is None or now != before):
         with anyio.move_on_after(idle):

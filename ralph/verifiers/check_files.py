@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, cast
 
 from ralph.errors import UsageError
 from ralph.settings.sources import parse_toml
-from ralph.system.files import read_regular
+from ralph.system.files import read_if_regular, read_regular
 from ralph.system.patterns import path_matcher
 from ralph.types.choices import ProtectChecks
 from ralph.types.verification import CheckFiles
@@ -196,13 +196,6 @@ def _nested(folders: list[Path], operators: str) -> list[Path]:
     return folders[-_PLACES:] or folders
 
 
-def _text(path: Path) -> str:
-    try:
-        return read_regular(path, _READ).decode("utf-8", "replace")
-    except OSError:
-        return ""
-
-
 _HERE, _TOP = "@here@", "@top@"
 """The folder of a script and that of the repository, in its text."""
 _SELF = r"\$\{?(?:0|BASH_SOURCE)(?:\[0\])?(?::-\$0)?\}?"
@@ -224,7 +217,7 @@ _VARIABLE = re.compile(r"\$\{?([A-Za-z_]\w{0,40})\}?")
 
 def _script(path: Path, workspace: Path) -> list[str]:
     """Return the words of a script, with its own folder and the repository's where it finds them by a common idiom."""
-    text = _text(path).replace('"', "")
+    text = read_if_regular(path, _READ).decode("utf-8", "replace").replace('"', "")
     for pattern, place in _FOLDERS:
         text = pattern.sub(place, text)
     named = dict(_NAMED_FOLDER.findall(text))

@@ -8,7 +8,7 @@ from typing import Any, cast
 
 from pydantic import BaseModel
 
-from ralph.system.files import find_program, read_regular, toml_table
+from ralph.system.files import find_program, read_if_regular, toml_table
 
 _READ = 512 * 1024
 
@@ -56,10 +56,7 @@ class _Project:
         return min((path.relative_to(self.top).as_posix() for path in self.top.glob(glob)), default="")
 
     def text(self, name: str) -> str:
-        try:
-            return read_regular(self.top / name, _READ).decode("utf-8", "replace")
-        except OSError:
-            return ""
+        return read_if_regular(self.top / name, _READ).decode("utf-8", "replace")
 
     def json(self, name: str) -> dict[str, Any]:
         try:

@@ -133,7 +133,6 @@ def _parts(text: str, rest: str) -> Iterator[str]:
 
 
 def _bare(value: str) -> str:
-    """Remove quotes around a whole value."""
     whole = len(value) > 1 and value[0] in _QUOTES and value.find(value[0], 1) == len(value) - 1
     return value[1:-1] if whole else value
 

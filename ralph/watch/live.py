@@ -152,7 +152,6 @@ class LiveDisplay(PlainDisplay):
 
     @property
     def _width(self) -> int:
-        """The width of the rows inside of the frame."""
         return max(min(self.console.width, _WIDEST) - 3, 1)
 
     def _framed(self, text: Text) -> Text:

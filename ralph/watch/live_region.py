@@ -98,7 +98,6 @@ class Region:
             self._console.file.write(f"{_BEGIN}{before}{text}{_END}")
 
     def _lines(self) -> list[str]:
-        """Return the lines of the next frame, with their colours."""
         with self._console.capture() as captured:
             self._console.print(self._compose(), crop=True, soft_wrap=False)
         return captured.get().removesuffix("\n").split("\n")

@@ -132,7 +132,6 @@ def _rows(rows: Sequence[tuple[str, str]]) -> str:
 
 
 def _plots(points: Sequence[Point]) -> Iterator[str]:
-    """Yield a plot of each quantity that was measured."""
     whole: Callable[[float], str] = "{:,.0f}".format
     dollars: Callable[[float], str] = "${:,.2f}".format
     for name, values, words, top in (

@@ -83,7 +83,6 @@ class Wanted(NamedTuple):
     words: tuple[str, ...] = ()
 
     def has(self, run: "RunRecord | ListedRun", state: str) -> bool:
-        """Return whether it is about a run in that state."""
         text = f"{run.id}\n{run.task}".lower()
         states = {state, "finished"} if run.stop_reason else {state}
         return (

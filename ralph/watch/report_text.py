@@ -35,7 +35,6 @@ class Point(NamedTuple):
 
     @classmethod
     def of(cls, iteration: IterationRecord) -> "Point":
-        """Return the point of an iteration."""
         usage = iteration.usage
         score = iteration.analysis.metrics.completion_score
         return cls(iteration.number, usage.tokens, usage.cost, iteration.duration, score)

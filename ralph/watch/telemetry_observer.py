@@ -68,7 +68,6 @@ def _captures() -> bool:
 def _log(
     text: str, severity: SeverityNumber, at: int, within: context.Context | None = None, about: Attributes | None = None
 ) -> None:
-    """Emit a log record, by default of the current span."""
     get_logger("ralph", __version__).emit(
         timestamp=at,
         context=within,
@@ -156,7 +155,6 @@ class Telemetry(Hooks):
             _counter("ralph.breaker.transitions", "{transition}").add(1, change)
 
     def _say(self, opened: _Open, event: events.Event, text: str, at: int, **about: Any) -> None:
-        """Emit a log record of the present iteration, or of the run."""
         severity = SeverityNumber.INFO if event.type.endswith("finished") else SeverityNumber.WARN
         within = trace.set_span_in_context(opened.iteration or opened.run, opened.outer)
         attributes = {"ralph.run.id": event.run_id, "ralph.event": event.type, **about}
@@ -369,7 +367,6 @@ def _fail(span: Span, kind: str) -> None:
 
 
 def _messages(role: str, text: str) -> str:
-    """Return a text in the form that the conventions have for messages."""
     return json.dumps([{"role": role, "parts": [{"type": "text", "content": text[:_MOST_CONTENT]}]}])
 
 

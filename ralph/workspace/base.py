@@ -333,7 +333,6 @@ class PlainWorkspace(Workspace):
             self.protection.inner = await in_thread(True, self._repositories.find, self._apart())  # noqa: FBT003
 
     def _apart(self) -> Collection[bytes]:
-        """Return the paths of nested repositories that are known by now."""
         return ()
 
     async def snapshot(self) -> Snapshot:

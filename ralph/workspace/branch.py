@@ -384,7 +384,6 @@ class Branch:
             yield file
 
     def _index(self) -> tuple[bytes, int] | None:
-        """Return the content of the user's index, and its time."""
         try:
             handle = os.open(self._repository.git_dir / "index", os.O_RDONLY | _NO_LINK)
         except FileNotFoundError:

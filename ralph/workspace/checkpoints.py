@@ -157,7 +157,6 @@ class Restoration:
         )
 
     async def _write(self) -> None:
-        """Write the target tree's files through a temporary index."""
         path = self._index.folder / "target.index"
         env = {"GIT_INDEX_FILE": str(path)}
         path.with_name(f"{path.name}.lock").unlink(missing_ok=True)
@@ -401,7 +400,6 @@ class Checkpoints:
         return [held for held in (_Held(*line.split(" ", 2)) for line in lines) if f"/{_HEADS}" not in held.ref]
 
     async def _unheld(self, present: Tree) -> list[str]:
-        """Return some of the files that differ from the last checkpoint."""
         words = ("diff-tree", "-r", "--name-only", self._index.last, present.id)
         lines = await self._index.own_git(*words, none=(128,), max_output=1 << 16) if self._index.last else []
         return [display_path(unquote_path(line)) for line in lines]

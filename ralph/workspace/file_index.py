@@ -22,7 +22,7 @@ from typing import NamedTuple
 import anyio
 import anyio.to_thread
 
-from ralph.system.files import read_regular
+from ralph.system.files import read_if_regular, read_regular
 from ralph.system.process_tree import machine
 from ralph.workspace.gate import OURS, READING, Git, GitError, environment, first_line, in_sandbox, read_list
 from ralph.workspace.lock import folder_key, state_folder
@@ -395,9 +395,7 @@ class FileIndex:
     def _algorithm(self) -> str:
         if self.repository is not None:
             return self.repository.algorithm
-        with suppress(OSError):
-            return "sha256" if b"sha256" in read_regular(self.folder / "config", SMALL) else "sha1"
-        return "sha1"
+        return "sha256" if b"sha256" in read_if_regular(self.folder / "config", SMALL) else "sha1"
 
     async def _prepare(self) -> None:
         if self._ready:

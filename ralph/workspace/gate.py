@@ -20,7 +20,7 @@ from pathlib import Path
 import anyio.to_thread
 
 from ralph.errors import UsageError, WorkspaceError
-from ralph.system.files import absolute_path, find_program, read_regular
+from ralph.system.files import absolute_path, find_program, read_if_regular, read_regular
 from ralph.system.process import run
 
 READING = ("--literal-pathspecs",)
@@ -282,9 +282,7 @@ def first_line(path: Path) -> str:
 
 def read_settings(path: Path) -> bytes:
     """Return the text of a settings file; empty if it does not exist or is no file."""
-    with suppress(OSError, ValueError):
-        return read_regular(path, _SETTINGS_READ)
-    return b""
+    return read_if_regular(path, _SETTINGS_READ)
 
 
 _SHARED = ("refs", "packed-refs", "reftable", "logs", "objects", "worktrees", "shallow")

@@ -55,7 +55,6 @@ class WorkspaceLock:
         self._handle = handle
 
     def release(self) -> None:
-        """Release the lock, if this object has it."""
         if self._handle is None:
             return
         handle, self._handle = self._handle, None

@@ -183,7 +183,6 @@ def state_of(repository: Repository, noise: Noise, top: Path) -> tuple[object, .
 
 
 def _folder(path: str, state: tuple[int, ...]) -> _Folder:
-    """Read a folder."""
     names, inner = set[str](), list[str]()
     with suppress(OSError), os.scandir(path) as entries:
         for entry in entries:

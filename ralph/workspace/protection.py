@@ -262,7 +262,6 @@ class Protection:
         return any(path.is_relative_to(own) for own in self._own)
 
     def _look(self) -> dict[str, _Kept]:
-        """Return the states of all protected paths, by absolute path."""
         known = self._kept
         found: dict[str, _Kept] = {}
         budget = MOST

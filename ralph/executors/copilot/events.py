@@ -22,7 +22,7 @@ import anyio
 from ralph.executors import failures
 from ralph.executors.base import Transcript
 from ralph.executors.failures import Wordings
-from ralph.executors.program_output import Event, as_json, mapping, number, text, texts, whole
+from ralph.executors.program_output import Event, as_json, mapping, number, parsed, text, texts, whole
 from ralph.system.files import read_regular
 from ralph.types import evolve
 from ralph.types.output import Failed, FailureKind, Usage
@@ -205,12 +205,9 @@ def _latest(folder: Path, after: int) -> Event | None:
         return None
     for log in reversed(logs):
         for piece in reversed(_tail(log, after).split(_LOGGED)[1:]):
-            try:
-                line: Any = json.loads(b"{" + piece.split(b"\n", 1)[0])
-            except ValueError:
-                continue
-            if mapping(line).get("http_status") == 429:
-                return mapping(line)
+            line = mapping(parsed(b"{" + piece.split(b"\n", 1)[0]))
+            if line.get("http_status") == 429:
+                return line
     return None
 
 

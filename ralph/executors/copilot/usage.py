@@ -5,14 +5,13 @@ turn on; what a turn has used is the difference. While the turn runs, the calls 
 log (seen with 1.0.102), a moment late.
 """
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TypeVar
 
 from ralph.executors.copilot.events import tokens_of
-from ralph.executors.program_output import Event, mapping, number
-from ralph.system.files import read_regular
+from ralph.executors.program_output import Event, mapping, number, parsed
+from ralph.system.files import read_if_regular
 from ralph.types import evolve
 from ralph.types.output import Usage
 
@@ -40,7 +39,7 @@ class SessionLog:
 
     def more(self) -> Usage:
         """Return what was used since the last call."""
-        calls = (mapping(_parsed(line).get("data")) for line in self._lines() if line.startswith(_RECORD))
+        calls = (mapping(mapping(parsed(line)).get("data")) for line in self._lines() if line.startswith(_RECORD))
         # How a call is billed is known only at the turn's end.
         added = sum((tokens_of(mapping(call.get("usage"))) for call in calls), Usage())
         self.counted += added
@@ -48,7 +47,7 @@ class SessionLog:
 
     def _lines(self) -> Iterator[bytes]:
         """Yield the complete new lines. Only the head of a long one is held: it is not a record."""
-        content = _content(self._path, self._at)
+        content = read_if_regular(self._path, _BOUND, offset=self._at)
         self._at += len(content)
         *lines, rest = (self._rest + content).split(b"\n")
         self._rest = rest[:_LONGEST_RECORD]
@@ -94,7 +93,7 @@ def _beyond(total: Usage, before: Usage) -> Usage:
 
 def _total(path: Path) -> Usage | None:
     """Return the session's usage so far; None if the file is missing or not understood."""
-    report = _parsed(_content(path))
+    report = mapping(parsed(read_if_regular(path, _BOUND)))  # the agent may have put a link or a pipe there
     metrics = [mapping(model) for model in mapping(report.get("modelMetrics")).values()]
     if not metrics:
         return None
@@ -110,21 +109,6 @@ def _total(path: Path) -> Usage | None:
 
 def _rest(total: _N | None, before: _N | None) -> _N | None:
     return None if total is None else max(total - (before or 0), type(total)(0))
-
-
-def _content(path: Path, start: int = 0) -> bytes:
-    """Return a file's content from `start` on, bounded. The agent could have put a link or a pipe in its place."""
-    try:
-        return read_regular(path, _BOUND, offset=start)
-    except OSError:
-        return b""
-
-
-def _parsed(text: bytes) -> Event:
-    try:
-        return mapping(json.loads(text))
-    except (ValueError, RecursionError):
-        return {}
 
 
 def _sum(parts: list[Event], name: str) -> int:

@@ -123,7 +123,6 @@ class WatchApp(App[None]):
             self.exit(return_code=error.exit_code)
 
     async def opened_store(self) -> "Store":
-        """Return the store as soon as it is open."""
         await self._is_open.wait()
         assert self._store is not None
         return self._store
@@ -132,7 +131,6 @@ class WatchApp(App[None]):
         self._ends.set()
 
     def open_run(self, run_id: str) -> None:
-        """Show a run."""
         from ralph.watch.tui.run import RunScreen
 
         self.push_screen(RunScreen(self, run_id))

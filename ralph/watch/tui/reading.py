@@ -44,7 +44,6 @@ class Facts(NamedTuple):
 
     @classmethod
     def of(cls, done: IterationRecord | IterationFinished) -> "Facts":
-        """Return the facts of a finished iteration."""
         record = isinstance(done, IterationRecord)
         breaker, usage = done.breaker, done.usage
         return cls(
@@ -166,7 +165,6 @@ class Reading:
 
     @property
     def newest_first(self) -> list[Facts]:
-        """The iterations, the newest first."""
         return [self.facts[number] for number in sorted(self.facts, reverse=True)]
 
     @property
@@ -175,7 +173,6 @@ class Reading:
         return [self.facts[number] for number in sorted(self.facts) if self.facts[number].decision != "running"]
 
     async def events_of(self, iteration: int) -> list[Event]:
-        """Return the last events of an iteration."""
         if self.events and (self.events[0].iteration < iteration or self.events[0].seq == 1):
             return [event for event in self.events if event.iteration == iteration][-_MOST_OF_ITERATION:]
         found: deque[Event] = deque(maxlen=_MOST_OF_ITERATION)

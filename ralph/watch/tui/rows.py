@@ -208,7 +208,6 @@ class Rows(ScrollView, Generic[T], can_focus=True):
         return Strip([*segments[:-1], Segment(" " * width, base)]).crop(0, width)
 
     def _sizes(self, width: int) -> list[tuple[Column[T], int]]:
-        """Return the columns that are shown, with their widths."""
         shown = [column for column in self._columns if width >= column.from_width]
         fluid = [column for column in shown if not column.width]
         left = width - sum(column.width for column in shown) - 2 * (len(shown) - 1)

@@ -200,7 +200,6 @@ class RunScreen(Screen[None]):
 
     @work(exclusive=True, group="view")
     async def _show_view(self) -> None:
-        """Show the chosen view of the chosen iteration."""
         reading, name, number = self._reading, self.query_one(Tabs).active, self._chosen
         if reading is None or not self.is_attached:
             return
@@ -238,7 +237,6 @@ class RunScreen(Screen[None]):
 
     @on(Rows.Chosen, "#iterations")
     def _enter_view(self) -> None:
-        """Go from the iterations to the view."""
         self.query_one(f"#{self.query_one(Tabs).active}-pane").focus()
 
     @on(Rows.Chosen, "#timeline-pane")

@@ -65,7 +65,6 @@ class Shown(NamedTuple):
 
     @classmethod
     def of(cls, run: "RunRecord | ListedRun", state: str, iterations: int) -> "Shown":
-        """Return the row of a run."""
         usage: Any = getattr(run, "usage", run)
         task, folder = one_line(run.task, 400), one_line(run.workspace or "", 400)
         seconds = run.duration if run.finished_at else 0.0

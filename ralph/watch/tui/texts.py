@@ -68,7 +68,6 @@ def _inline(text: str, start: int, end: int, style: str) -> Iterator[_Piece]:
 
 
 def _line(text: str, start: int, end: int) -> Iterator[_Piece]:
-    """Yield a line of Markdown outside of code."""
     found = _BLOCK.match(text, start, end)
     if found is None:
         yield from _inline(text, start, end, "")

@@ -135,7 +135,6 @@ def message_view(view: RunView, record: IterationRecord | None, width: int) -> C
 
 
 def _placed(record: IterationRecord) -> Sequence[Evidence]:
-    """Return the decision's evidence that stands in the reply."""
     text = record.text
     return [
         each for each in record.decision.evidence if each.text and text[each.start : each.end].startswith(each.text)

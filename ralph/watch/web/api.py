@@ -149,7 +149,6 @@ class Api:
 
     @cached_property
     def document(self) -> dict[str, Any]:
-        """The OpenAPI document."""
         return openapi(self.operations)
 
     async def _runs(self, request: Request, query: RunQuery) -> RunPage:

@@ -91,7 +91,6 @@ class Access:
 
     @property
     def cookie(self) -> str:
-        """The name of the cookie."""
         return f"ralph-{self.port}"
 
     @property

@@ -131,7 +131,6 @@ class Overview(NamedTuple):
 
     @property
     def plan(self) -> PlanCount | None:
-        """The progress of its plan."""
         return self.view.plan or (self.last.plan if self.last else None)
 
 
@@ -172,7 +171,6 @@ class Library:
         raise NoSuchThingError(f"There is no run {run_id[:80]!r} in the store.", "The list has all runs.")
 
     async def runs(self, query: RunQuery) -> RunPage:
-        """Return a page of the runs that are asked for."""
         partial = False
         if query.filters:
             fitting = [row for row in await self.every_run() if query.fits(row)]
@@ -260,7 +258,6 @@ class Library:
         return Overview(row, run, last, view, events)
 
     async def events(self, run: RunRecord, *, after: int = 0, limit: int = TAIL) -> list[Event]:
-        """Return the next events of a run."""
         found: list[Event] = []
         async for event in self.store.events(run.id, after=after):
             if len(found) >= limit:

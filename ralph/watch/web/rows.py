@@ -82,7 +82,6 @@ class RunQuery(BaseModel, frozen=True, extra="forbid"):
         return bool(self.q.strip() or self.state or self.reason or self.workspace)
 
     def finds(self, text: str) -> bool:
-        """Return whether a text has all the words."""
         return all(word in text.casefold() for word in self.q.casefold().split())
 
     def fits(self, row: RunRow) -> bool:
