@@ -23,8 +23,8 @@ from pydantic import ValidationError
 from ralph.cli.replay_sources import NEW_RUN, Broken, Line, read_logs
 from ralph.cli.session_files import FORMATS, Format, Reader, Told, turns
 from ralph.errors import UsageError, plainly
-from ralph.executors.program_output import Event, mapping, parsed
-from ralph.system.files import cleaned, read_regular
+from ralph.executors.program_output import Event, mapping
+from ralph.system.files import cleaned, parsed, read_regular
 from ralph.system.text import counted
 from ralph.types import evolve
 

@@ -11,7 +11,8 @@ from types import MappingProxyType
 from typing import Any, Literal, NamedTuple, cast
 
 from ralph.cli.transcripts import Fields, Turn, amount, blocks_of, fields_of, usage_of
-from ralph.executors.program_output import Event, mapping, parsed
+from ralph.executors.program_output import Event, mapping
+from ralph.system.files import parsed
 
 _PROMPT = 10_000
 _MOST = 10**12

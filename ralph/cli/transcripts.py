@@ -10,7 +10,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, cast
 
-from ralph.executors.program_output import Event, mapping, parsed
+from ralph.executors.program_output import Event, mapping
+from ralph.system.files import parsed
 
 Fields = dict[str, Any]
 

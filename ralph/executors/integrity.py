@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from ralph.errors import ProvisionError
-from ralph.executors.program_output import mapping, parsed
-from ralph.system.files import read_if_regular
+from ralph.executors.program_output import mapping
+from ralph.system.files import parsed, read_if_regular
 
 _MOST_BYTES = 4_000_000
 _NAMED = 3

@@ -7,9 +7,10 @@ value: what is not of the wanted type becomes an empty one.
 import json
 import re
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, cast
+
+from ralph.system.files import parsed
 
 Event = Mapping[str, Any]
 """A JSON object that a program has printed; nothing in it can be relied on."""
@@ -61,6 +62,7 @@ class JsonLines:
         self._size = 0
 
     def feed(self, chunk: bytes) -> Iterator[Line]:
+        """Yield the lines that the chunk completes."""
         *ended, rest = chunk.split(b"\n")
         for piece in ended:
             self._add(piece)
@@ -86,13 +88,6 @@ class JsonLines:
             self._parts.append(piece)
         elif within:
             self._parts = [b"".join(self._parts)[:_HEAD] + piece[:_HEAD]]
-
-
-def parsed(said: str | bytes) -> Any:
-    """Return the value of a JSON text; None if it is not valid."""
-    with suppress(ValueError, RecursionError):
-        return json.loads(said)
-    return None
 
 
 def mapping(value: object) -> Event:

@@ -48,6 +48,7 @@ class RuleParts(Protocol):
     """The parts that `Rules` are made of, by name, such as those of `ralph.plugins.Plugins`; here Ralph's own alone."""
 
     def strategy(self, name: str) -> Strategy:
+        """Return the exit strategy with a name."""
         return strategy_named(name)
 
     def fields_with(self, own: Sequence[StatusField]) -> tuple[StatusField, ...]:

@@ -256,12 +256,14 @@ class Plugins:
         )
 
     def strategy(self, name: str) -> "Strategy":
+        """Return the exit strategy with a name."""
         from ralph.plugins.isolation import GuardedStrategy
 
         offer = self._found("ralph_strategies", name)
         return offer.thing if offer.plugin.built_in else GuardedStrategy(offer)
 
     def display(self, name: str, context: BuildContext) -> "Display":
+        """Return the display with a name."""
         from ralph.hooks import Hooks
 
         offer = self._found("ralph_displays", name)

@@ -97,6 +97,7 @@ class Database:
                 raise
 
     def reach(self) -> Connection:
+        """Return a connection from the driver."""
         raise NotImplementedError
 
     def set_up(self, connection: Connection) -> None:

@@ -59,6 +59,13 @@ def read_if_regular(path: str | os.PathLike[str], limit: int, *, offset: int = 0
     return b""
 
 
+def parsed(said: str | bytes) -> Any:
+    """Return the value of a JSON text; None if it is not valid."""
+    with suppress(ValueError, RecursionError):
+        return json.loads(said)
+    return None
+
+
 def create_file(path: str | os.PathLike[str], content: bytes, mode: int = 0o666, *, folder: int | None = None) -> None:
     """Write a new file. Raises `OSError` if there is anything of its name, even a dangling link."""
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0)

@@ -1,6 +1,5 @@
 """Detection of a project's test command from the files at its top."""
 
-import json
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -8,7 +7,7 @@ from typing import Any, cast
 
 from pydantic import BaseModel
 
-from ralph.system.files import find_program, read_if_regular, toml_table
+from ralph.system.files import find_program, parsed, read_if_regular, toml_table
 
 _READ = 512 * 1024
 
@@ -59,10 +58,7 @@ class _Project:
         return read_if_regular(self.top / name, _READ).decode("utf-8", "replace")
 
     def json(self, name: str) -> dict[str, Any]:
-        try:
-            return _table(json.loads(self.text(name)))
-        except (ValueError, RecursionError):
-            return {}
+        return _table(parsed(self.text(name)))
 
     def toml(self, name: str) -> dict[str, Any]:
         try:

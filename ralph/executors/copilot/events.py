@@ -22,8 +22,8 @@ import anyio
 from ralph.executors import failures
 from ralph.executors.base import Transcript
 from ralph.executors.failures import Wordings
-from ralph.executors.program_output import Event, as_json, mapping, number, parsed, text, texts, whole
-from ralph.system.files import read_regular
+from ralph.executors.program_output import Event, as_json, mapping, number, text, texts, whole
+from ralph.system.files import parsed, read_regular
 from ralph.types import evolve
 from ralph.types.output import Failed, FailureKind, Usage
 

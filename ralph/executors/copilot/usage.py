@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import TypeVar
 
 from ralph.executors.copilot.events import tokens_of
-from ralph.executors.program_output import Event, mapping, number, parsed
-from ralph.system.files import read_if_regular
+from ralph.executors.program_output import Event, mapping, number
+from ralph.system.files import parsed, read_if_regular
 from ralph.types import evolve
 from ralph.types.output import Usage
 
