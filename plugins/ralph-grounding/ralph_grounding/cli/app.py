@@ -11,6 +11,7 @@ from ralph_grounding.cli.answer import answer
 from ralph_grounding.cli.batch import batch
 from ralph_grounding.cli.compare import compare
 from ralph_grounding.cli.history import history, show
+from ralph_grounding.cli.label import agreement, label
 from ralph_grounding.cli.options import ScoreContext
 from ralph_grounding.cli.queries import queries
 from ralph_grounding.cli.report import report
@@ -40,7 +41,18 @@ def app_for(settings: GroundingSettings) -> typer.Typer:
     def prepare(context: typer.Context) -> None:  # pyright: ignore[reportUnusedFunction]
         context.obj = ScoreContext(settings, context.obj)
 
-    commands: tuple[Callable[..., None], ...] = (answer, batch, queries, compare, history, show, again, report)
+    commands: tuple[Callable[..., None], ...] = (
+        answer,
+        batch,
+        queries,
+        compare,
+        history,
+        show,
+        again,
+        report,
+        label,
+        agreement,
+    )
     for command in commands:
         app.command()(command)
     return app
