@@ -23,14 +23,16 @@ import anyio
 from pydantic import BaseModel, Field, model_validator
 
 from ralph.errors import RalphError, StoreError, UsageError
+from ralph.types import evolve
 from ralph_grounding.as_completed import as_completed
+from ralph_grounding.claim_rates import ClaimTally
 from ralph_grounding.errors import ProviderError
 from ralph_grounding.filters import Condition
 from ralph_grounding.materials import AIResponse, Query
 from ralph_grounding.result import AnalysisResult
 from ralph_grounding.settings import BatchSettings
 from ralph_grounding.store.records import BatchError, GroundingRun, QuerySet, RunStatus
-from ralph_grounding.summary import APART, DomainScoreSummary, Point, ScoreTally, points_of
+from ralph_grounding.summary import APART, MOST_CLAIMS, DomainScoreSummary, Point, ScoreTally, points_of
 from ralph_grounding.telemetry import count_error
 
 if TYPE_CHECKING:
@@ -49,23 +51,23 @@ class Pair(NamedTuple):
 
 
 class Pairing:
-    """Matcher of responses to queries by the query's id. Each query has one response per provider and model."""
+    """Matcher of responses to queries by the query's id. Each query has one response per provider, model and trial."""
 
     def __init__(self, queries: QuerySet) -> None:
         self._queries = {query.id: query for query in queries.queries}
         self._kept = _Answered()
         self._seen = _Answered()
 
-    def pass_over(self, query_id: str, provider: str, model: str) -> None:
+    def pass_over(self, query_id: str, provider: str, model: str, trial: int) -> None:
         """Skip that response: an earlier attempt analysed it."""
-        self._kept.add(query_id, provider, model)
+        self._kept.add(query_id, provider, model, trial)
 
     def pair(self, given: AIResponse | BatchError) -> Pair | BatchError | None:
         """Return the pair, or the error if none exists, or None for a response that was analysed before."""
         query = self._queries.get(given.query_id)
         if query is None:
             return _wrong(given, "No query has this id.")
-        asked = (query.id, given.provider, given.model)
+        asked = (query.id, given.provider, given.model, given.trial)
         if asked in self._seen:
             return _wrong(given, "This provider and model answered this query more than once.")
         self._seen.add(*asked)
@@ -82,26 +84,28 @@ class Pairing:
 
 
 class _Answered:
-    """The set of answered queries per provider and model, in little memory."""
+    """The set of answered queries per provider, model and trial, in little memory."""
 
     def __init__(self) -> None:
-        self._of: dict[tuple[str, str], set[str]] = {}
+        self._of: dict[tuple[str, str, int], set[str]] = {}
 
     @property
     def queries(self) -> set[str]:
         return set[str]().union(*self._of.values())
 
-    def add(self, query_id: str, provider: str, model: str) -> None:
-        self._of.setdefault((provider, model), set()).add(query_id)
+    def add(self, query_id: str, provider: str, model: str, trial: int) -> None:
+        self._of.setdefault((provider, model, trial), set()).add(query_id)
 
-    def __contains__(self, asked: tuple[str, str, str]) -> bool:
-        query_id, provider, model = asked
-        return query_id in self._of.get((provider, model), ())
+    def __contains__(self, asked: tuple[str, str, str, int]) -> bool:
+        query_id, provider, model, trial = asked
+        return query_id in self._of.get((provider, model, trial), ())
 
 
 def _wrong(given: AIResponse | BatchError, problem: str) -> BatchError:
     said = given.error if isinstance(given, BatchError) else problem
-    return BatchError(query_id=given.query_id, provider=given.provider, model=given.model, error=said)
+    return BatchError(
+        query_id=given.query_id, provider=given.provider, model=given.model, trial=given.trial, error=said
+    )
 
 
 Analyze = Callable[[AIResponse, Query], Awaitable[AnalysisResult]]
@@ -167,8 +171,8 @@ async def run_batch(
     """Yield results and errors as they come, and last the `BatchResult`.
 
     Responses are paired with queries by `query_id`. These are errors: a response to no query, a second response of the
-    same provider and model to the same query, and a query without a response. So is a `BatchError` among the responses,
-    which says that a provider gave none. A result is durable in the store before it is yielded.
+    same provider and model to the same query and trial, and a query without a response. So is a `BatchError` among the
+    responses, which says that a provider gave none. A result is durable in the store before it is yielded.
 
     A failed analysis is repeated up to `settings.max_retries` times, on top of a provider's own retries: a call that
     always fails for a temporary reason is made (1 + theirs) × (1 + these) times. Failures that would repeat, such as a
@@ -247,6 +251,7 @@ class _Batch:
         self._store = store
         self._results: list[AnalysisResult] | None = [] if keep_results else None
         self._tally = ScoreTally()
+        self._claims = ClaimTally()
         self._result: BatchResult | None = None
 
     async def begin(self, run_id: str, domain: str | None, options: Mapping[str, Any], total: int | None) -> None:
@@ -268,12 +273,12 @@ class _Batch:
     async def _take_up(self, store: "GroundingStore") -> None:
         of_run = [Condition("run", "=", self._run.id)]
         async for row in store.scores(of_run, order="oldest"):
-            self.pairing.pass_over(row.query_id, row.ai_provider, row.model)
+            self.pairing.pass_over(row.query_id, row.ai_provider, row.model, row.trial)
             self._count(row.flags, row.points, row.rates)
             self.succeeded += 1
-        if self._results is not None and self.succeeded:
+        if self.succeeded:
             async for kept in store.analyses(of_run, order="oldest"):
-                self._results.append(kept.result)
+                self._keep(kept.result)
 
     async def work(self, given: AIResponse | BatchError) -> _Done | BatchError | None:
         """Analyse one response; return None if there is nothing to do."""
@@ -291,6 +296,7 @@ class _Batch:
                 query_id=response.query_id,
                 provider=response.provider,
                 model=response.model,
+                trial=response.trial,
                 error=said[:_LONGEST_ERROR],
             )
 
@@ -304,11 +310,16 @@ class _Batch:
         for each in done:
             scores = each.result.scores
             self._count(each.result.flags, points_of(scores), (scores.support_rate, scores.contradiction_rate))
-            if self._results is not None:
-                self._results.append(each.result)
+            self._keep(each.result)
         self.succeeded += len(done)
         self.errors += failed
         return [*(each.result for each in done), *failed]
+
+    def _keep(self, result: AnalysisResult) -> None:
+        if APART not in result.flags:
+            self._claims.add(result)
+        if self._results is not None:
+            self._results.append(result)
 
     def _count(
         self, flags: Sequence[str], points: Sequence[Point | None], rates: tuple[float | None, float | None]
@@ -324,6 +335,7 @@ class _Batch:
         summary = self._tally.summary(
             domain=self._run.domain, run_id=self._run.id, run_at=self._run.started_at, failed=len(self.errors)
         )
+        summary = evolve(summary, claims=self._claims.rates(MOST_CLAIMS))
         if self._store is not None:
             summary = await self._compared(self._store, summary)
             total = self.succeeded + len(self.errors) if status == "completed" else None

@@ -9,10 +9,11 @@ import io
 import re
 from collections.abc import AsyncGenerator, AsyncIterable
 
+from ralph_grounding.claim_rates import ClaimRate, ClaimTally
 from ralph_grounding.store.records import ScoreRow, StoredAnalysis
 from ralph_grounding.store.rows import as_json
 
-__all__ = ["COLUMNS", "csv_lines", "json_array", "json_lines"]
+__all__ = ["COLUMNS", "claim_lines", "csv_lines", "json_array", "json_lines"]
 
 COLUMNS = (
     "id",
@@ -33,6 +34,7 @@ COLUMNS = (
     "flags",
     "support_rate",
     "contradiction_rate",
+    "trial",
 )
 """The columns of the CSV. A score that was not measured is empty; flags are separated by spaces."""
 
@@ -63,7 +65,18 @@ async def csv_lines(scores: AsyncIterable[ScoreRow]) -> AsyncGenerator[str]:
             " ".join(row.flags),
             row.support,
             row.contradiction,
+            row.trial,
         )
+
+
+async def claim_lines(analyses: AsyncIterable[StoredAnalysis]) -> AsyncGenerator[str]:
+    """Yield a CSV file with a line for each expected claim: how often it is made, and who misses it."""
+    tally = ClaimTally()
+    async for analysis in analyses:
+        tally.add(analysis.result)
+    yield _line(*ClaimRate.model_fields)
+    for rate in tally.rates():
+        yield _line(*({**dict(rate), "missed_by": ", ".join(rate.missed_by)}).values())
 
 
 async def json_lines(analyses: AsyncIterable[StoredAnalysis]) -> AsyncGenerator[str]:

@@ -71,6 +71,7 @@ class AIResponse(BaseModel, frozen=True):
         latency: in seconds; None if not measured.
         citations: the sources that the provider lists beside the answer: addresses, or objects with a "url". Without
             them those in the metadata are used.
+        trial: the number of the answer, if a model answers a query several times.
     """
 
     query_id: str = Field(min_length=1)
@@ -81,4 +82,5 @@ class AIResponse(BaseModel, frozen=True):
     tokens: int | None = None
     latency: float | None = None
     citations: tuple[Any, ...] = ()
+    trial: int = Field(default=1, ge=1)
     metadata: Mapping[str, Any] = {}

@@ -357,6 +357,7 @@ class AnalysisResult(BaseModel, frozen=True):
         provider: the similarity provider, such as "lexical".
         previous_id: the analysis that this one repeats; empty for a first one.
         judge: what a judge was asked; None without one.
+        trial: the response's.
     """
 
     id: str
@@ -378,4 +379,5 @@ class AnalysisResult(BaseModel, frozen=True):
     ground_truth_version: str = ""
     previous_id: str = ""
     judge: JudgeUse | None = None
+    trial: int = 1
     metadata: Mapping[str, Any] = {}

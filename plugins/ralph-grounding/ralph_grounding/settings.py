@@ -149,6 +149,7 @@ class AnswerSettings(BaseModel, frozen=True, extra="forbid"):
     timeout: float = Field(default=30, gt=0, le=3600, description="The time limit of a call, in seconds.")
     concurrency: int = Field(default=3, ge=1, le=64, description="The maximum number of simultaneous calls.")
     retries: int = Field(default=3, ge=0, le=10, description="The retries of a call with a temporary failure.")
+    trials: int = Field(default=1, ge=1, le=100, description="How often to ask each query, also with `--executor`.")
 
 
 class BatchSettings(BaseModel, frozen=True, extra="forbid"):

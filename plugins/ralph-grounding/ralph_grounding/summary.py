@@ -10,12 +10,14 @@ from typing import Literal, NamedTuple, get_args
 from pydantic import BaseModel, Field
 
 from ralph.types import evolve
+from ralph_grounding.claim_rates import ClaimRate
 from ralph_grounding.result import Scores, Tier
 
 __all__ = [
     "ALERT_DROP",
     "APART",
     "METRICS",
+    "MOST_CLAIMS",
     "DomainScoreSummary",
     "Metric",
     "MetricSummary",
@@ -35,6 +37,9 @@ ALERT_DROP = 10.0
 
 APART = "other_language"
 """The flag of analyses that count in no mean."""
+
+MOST_CLAIMS = 100
+"""The maximum number of claims in a summary."""
 
 _ROUNDING = 1e-9
 
@@ -103,6 +108,7 @@ class DomainScoreSummary(BaseModel, frozen=True):
         other_language: the number of analysed responses in another language than the expected text. Words cannot judge
             them, so they count in no mean.
         support_rate, contradiction_rate: the means over the analyses that have them, in percent; None if none has.
+        claims: the claims that are missed most, at most 100; empty if the run has not ended.
     """
 
     domain: str
@@ -118,6 +124,7 @@ class DomainScoreSummary(BaseModel, frozen=True):
     contradiction_rate: float | None = None
     trend: ScoreTrend | None = None
     alerts: tuple[ScoreAlert, ...] = ()
+    claims: tuple[ClaimRate, ...] = ()
 
     def metric(self, name: Metric) -> MetricSummary:
         """Return the summary of the metric with that name."""

@@ -211,6 +211,10 @@ def test_a_batch_is_summed_up_for_people(score: Score) -> None:
     assert completeness.endswith("1 excellent, 1 poor")
     assert (attribution.split()[0], empty) == ("attribution", "")
     assert rest == [
+        "Missed most:",
+        "  A ticket costs 12 euros.",
+        "    missed by 1 of 1 providers; 0 of 1 answers make it (0 %, 95 % interval 0–79 %)",
+        "",
         "2 of 3 were scored, 1 failed.",
         "  nobody: No query has this id.",
         f"Try them again: ralph score batch --continue {run_id}",

@@ -39,6 +39,9 @@ if TYPE_CHECKING:
 
 __all__ = ["again"]
 
+_Asked = tuple[str, str, str, int]
+"""The ids of a query, its provider and model, and the number of the trial."""
+
 RunId = Annotated[str, typer.Argument(metavar="RUN", help="The run to score again: its id, or last.")]
 
 
@@ -87,11 +90,11 @@ def again(
             asked = await kept.query_set(old.query_set_id)
             ground = await ground_truth_of(context, ground_truth or (), domain or old.domain, brand or ())
             queries = _refreshed(asked.queries if asked else (), ground if ground_truth else None)
-            before: dict[tuple[str, str, str], str] = {}
+            before: dict[_Asked, str] = {}
             run_id = new_id()
 
             async def analyze(response: "AIResponse", query: "Query") -> "AnalysisResult":
-                previous = before[response.query_id, response.provider, response.model]
+                previous = before[response.query_id, response.provider, response.model, response.trial]
                 return await analyzer.analyze(response, query, ground, previous_id=previous, run_id=run_id)
 
             given = _answers(kept, old, before)
@@ -131,7 +134,7 @@ def _refreshed(queries: "Sequence[Query]", ground: "GroundTruth | None") -> "Seq
 
 
 async def _answers(
-    store: "GroundingStore", run: "GroundingRun", before: dict[tuple[str, str, str], str]
+    store: "GroundingStore", run: "GroundingRun", before: "dict[_Asked, str]"
 ) -> "AsyncIterator[AIResponse]":
     """Yield the answers of a run, and note the analysis that each had."""
     from ralph_grounding.filters import Condition
@@ -139,12 +142,13 @@ async def _answers(
 
     async for kept in store.analyses([Condition("run", "=", run.id)], order="oldest"):
         result = kept.result
-        before[result.query_id, result.ai_provider, result.model] = result.id
+        before[result.query_id, result.ai_provider, result.model, result.trial] = result.id
         yield AIResponse(
             query_id=result.query_id,
             response=result.response,
             provider=result.ai_provider,
             model=result.model,
             responded_at=result.response_at,
+            trial=result.trial,
             metadata=result.metadata,
         )

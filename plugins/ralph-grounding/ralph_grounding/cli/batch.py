@@ -38,6 +38,12 @@ ExecutorName = Annotated[
         help="Get the answers from an executor's agent; `default`: the one in your settings.",
     ),
 ]
+Trials = Annotated[
+    int | None,
+    typer.Option(
+        "--trials", metavar="N", min=1, max=100, help="Ask each query N times; in a file, read up to N answers to it."
+    ),
+]
 Continued = Annotated[
     str | None,
     typer.Option("--continue", metavar="RUN", help="Continue an interrupted run, or retry its failures."),
@@ -53,6 +59,7 @@ def batch(
     responses: ResponsesFile = None,
     ask: Ask = False,
     executor: ExecutorName = None,
+    trials: Trials = None,
     ground_truth: Places = None,
     domain: Domain = "",
     brand: Brands = None,
@@ -86,6 +93,7 @@ def batch(
         responses=str(responses.absolute()) if responses else None,
         ask=ask,
         executor=executor,
+        trials=trials,
         ground_truth=tuple(ground_truth or ()),
         domain=domain,
         brands=tuple(brand or ()),

@@ -5,7 +5,8 @@ The options of a batch are stored with its run, so that the run can be continued
 
 import shlex
 import sys
-from collections.abc import AsyncGenerator, Sequence
+from collections import Counter
+from collections.abc import AsyncGenerator, Iterator, Sequence
 from contextlib import AsyncExitStack, aclosing
 from itertools import chain
 from pathlib import Path
@@ -16,6 +17,7 @@ import typer
 from pydantic import BaseModel, ValidationError
 
 from ralph.errors import UsageError
+from ralph.types import evolve
 from ralph_grounding.analyzer import GroundingAnalyzer
 from ralph_grounding.batch import BatchError, BatchResult, run_batch
 from ralph_grounding.cli.judge import JudgeOptions, judging_for, print_estimate, report_use
@@ -54,6 +56,7 @@ class Plan(BaseModel, frozen=True):
         responses: a file of answers; without one the answers are requested.
         ask: request the answers from the endpoint of the settings.
         executor: request the answers from this executor's agent; None: from no agent.
+        trials: the number of answers of one model to each query; None: that of the settings, or 1 in an earlier run.
     """
 
     queries: str | None = None
@@ -61,6 +64,7 @@ class Plan(BaseModel, frozen=True):
     responses: str | None = None
     ask: bool = False
     executor: str | None = None
+    trials: int | None = None
     ground_truth: tuple[str, ...] = ()
     domain: str = ""
     brands: tuple[str, ...] = ()
@@ -102,8 +106,10 @@ class Plan(BaseModel, frozen=True):
 
     def options(self, settings: GroundingSettings, ground: GroundTruth, judge: Judging | None) -> dict[str, Any]:
         """Return what the scores depend on: the plan, the scoring settings and the ground truth's version."""
-        judged = self.judge != JudgeOptions()
-        plan = self.model_dump(mode="json", exclude=None if judged else {"judge"})  # runs from before it continue, too
+        # Runs from before these options continue, too.
+        unused = {"judge"} if self.judge == JudgeOptions() else set[str]()
+        unused |= {"trials"} if self.trials is None else set[str]()
+        plan = self.model_dump(mode="json", exclude=unused)
         return {"plan": plan, **scored_by(settings, ground, judge)}
 
 
@@ -120,6 +126,7 @@ def scored_by(settings: GroundingSettings, ground: GroundTruth, judging: Judging
 
 Showing = Literal["people", "json", "lines"]
 _MOST_ERRORS = 20
+_MOST_MISSED = 5
 
 
 async def run_plan(
@@ -157,6 +164,8 @@ async def run_plan(
         judging = judging_for(settings, plan.judge, kept, estimate=estimate)
         if estimate and not plan.responses:
             raise UsageError("--estimate needs answers that exist already.", "Add --responses FILE.")
+        if not run and plan.trials is None and settings.answers.trials > 1:
+            plan = plan.model_copy(update={"trials": settings.answers.trials})
         ground = await ground_truth_of(context, plan.ground_truth, plan.domain, plan.brands)
         queries = plan.read_queries(ground)
         run_id = run.id if run else new_id()
@@ -167,8 +176,8 @@ async def run_plan(
             async def analyze(response: AIResponse, query: Query) -> AnalysisResult:
                 return await analyzer.analyze(response, query, ground, run_id=run_id)
 
-            asked = await _unanswered(kept, run_id, queries) if run and not plan.responses else queries
-            responses = await _responses(context, stack, plan, asked)
+            answered = await _answered(kept, run_id) if run and not plan.responses else frozenset[tuple[str, int]]()
+            responses = await _responses(context, stack, plan, queries, answered)
             if judging and estimate:
                 offline = run_batch(responses, queries, analyze, settings=settings.batch, keep_results=False)
                 await print_estimate(judging, offline, as_json=showing != "people")
@@ -185,8 +194,8 @@ async def run_plan(
                 options=plan.options(settings, ground, judging),
                 keep_results=False,
             )
-            total = 0 if plan.responses else len(asked)
-            return await score_all(events, total, showing, store, run_id, judging=judging)
+            asked = 0 if plan.responses else len(queries) * (plan.trials or 1) - len(answered)
+            return await score_all(events, asked, showing, store, run_id, judging=judging)
 
 
 def new_id() -> str:
@@ -206,22 +215,37 @@ def _announce(ground: "GroundTruth", queries: int, run_id: str, showing: Showing
         typer.echo(f"run {run_id}: {counted(queries, 'query', 'queries')}{against}", err=True)
 
 
-async def _unanswered(store: GroundingStore, run_id: str, queries: Sequence[Query]) -> list[Query]:
-    """Return the queries that the run has no answer to yet."""
-    answered = {row.query_id async for row in store.scores([Condition("run", "=", run_id)])}
-    return [query for query in queries if query.id not in answered]
+async def _answered(store: GroundingStore, run_id: str) -> frozenset[tuple[str, int]]:
+    """Return the queries, by id and trial, that the run has an answer to."""
+    return frozenset([(row.query_id, row.trial) async for row in store.scores([Condition("run", "=", run_id)])])
 
 
-async def _responses(context: typer.Context, stack: AsyncExitStack, plan: Plan, queries: Sequence[Query]) -> Any:
+async def _responses(
+    context: typer.Context,
+    stack: AsyncExitStack,
+    plan: Plan,
+    queries: Sequence[Query],
+    answered: frozenset[tuple[str, int]],
+) -> Any:
     """Open the source of the answers and return its stream."""
     from ralph_grounding.responses import answers, read_responses
 
     if plan.responses:
-        given = read_responses(Path(plan.responses))
+        given = _numbered(read_responses(Path(plan.responses)), plan.trials or 1)
         first = next(given, None)  # report a file that cannot be read before a run begins
         return given if first is None else chain([first], given)
     source = await _source(context, stack, plan)
-    return await stack.enter_async_context(answers(queries, source))
+    return await stack.enter_async_context(answers(queries, source, trials=plan.trials or 1, answered=answered))
+
+
+def _numbered(responses: Iterator[AIResponse], trials: int) -> Iterator[AIResponse]:
+    """Yield the answers of one model to the same query with numbers, up to that of trials, unless they have them."""
+    counts = Counter[tuple[str, str, str]]()
+    for response in responses:
+        asked = (response.query_id, response.provider, response.model)
+        counts[asked] += trials > 1
+        number = min(counts[asked], trials)
+        yield evolve(response, trial=number) if response.trial == 1 and number > 1 else response
 
 
 async def _source(context: typer.Context, stack: AsyncExitStack, plan: Plan) -> "ResponseSource":
@@ -335,6 +359,11 @@ def _print(ended: BatchResult, command: str, store: str | None) -> None:
     if rows and trend:
         out.print(f"Changes are since run {trend.previous_run_id}.{f' {trend.note}' if trend.note else ''}")
     if rows:
+        out.print()
+    if missed := [rate for rate in ended.summary.claims if rate.missed_by][:_MOST_MISSED]:
+        out.print("Missed most:")
+        for rate in missed:
+            out.print(f"  {one_line(rate.claim)}\n    {rate}", soft_wrap=True)
         out.print()
     out.print(f"{ended.succeeded} of {ended.total} were scored, {ended.failed} failed.")
     for error in ended.errors[:_MOST_ERRORS]:

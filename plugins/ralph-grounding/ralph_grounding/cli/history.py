@@ -57,7 +57,7 @@ def show(context: typer.Context, *, analysis: AnalysisId, store: Store = None, a
 
 _Metric = Literal["accuracy", "completeness", "attribution", "combined", "support", "contradiction"]
 _METRICS: tuple[_Metric, ...] = get_args(_Metric)
-_FORMS = ("csv", "json", "jsonl")
+_FORMS = ("csv", "json", "jsonl", "claims")
 _SHORT_ID = 8
 """Characters of an id that are enough for `ralph score show` to identify an answer."""
 
@@ -73,7 +73,12 @@ Worst = Annotated[
 ]
 OfRun = Annotated[str | None, typer.Option("--run", metavar="RUN", help="Only this run: its id, or last.")]
 Export = Annotated[
-    str | None, typer.Option("--export", metavar="FORM", help="Write answers in full, as csv, json or jsonl.")
+    str | None,
+    typer.Option(
+        "--export",
+        metavar="FORM",
+        help="Write answers in full, as csv, json or jsonl; or claims: how often each is made, as CSV.",
+    ),
 ]
 
 
@@ -123,7 +128,7 @@ def _checked(kind: str, name: str | None, known: tuple[str, ...]) -> str | None:
 
 async def _export(store: "GroundingStore", form: str, conditions: "list[Condition]") -> None:
     """Write every answer, one after another, with at most one page of them in memory."""
-    from ralph_grounding.export import csv_lines, json_array, json_lines
+    from ralph_grounding.export import claim_lines, csv_lines, json_array, json_lines
 
     async with AsyncExitStack() as stack:
         if form == "csv":
@@ -131,7 +136,7 @@ async def _export(store: "GroundingStore", form: str, conditions: "list[Conditio
             pieces = csv_lines(rows)
         else:
             whole = await stack.enter_async_context(aclosing(store.analyses(conditions, order="oldest")))
-            pieces = (json_array if form == "json" else json_lines)(whole)
+            pieces = {"json": json_array, "jsonl": json_lines, "claims": claim_lines}[form](whole)
         await stack.enter_async_context(aclosing(pieces))
         async for piece in pieces:
             sys.stdout.write(piece)

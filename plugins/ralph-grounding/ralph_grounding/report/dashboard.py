@@ -7,6 +7,7 @@ from urllib.parse import urlencode
 from markupsafe import Markup
 
 from ralph.store import default_path
+from ralph_grounding.claim_rates import side_of
 from ralph_grounding.filters import Condition
 from ralph_grounding.report.data import LONGEST_RESPONSE, MarkedSpan, marked_spans
 from ralph_grounding.report.page import templates
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from ralph_grounding.result import AnalysisResult, Tier
     from ralph_grounding.settings import GroundingSettings
     from ralph_grounding.store.grounding import GroundingStore
-    from ralph_grounding.store.records import GroundingRun, ScoreRow
+    from ralph_grounding.store.records import GroundingRun, ScoreRow, StoredAnalysis
 
 __all__ = ["show_scores"]
 
@@ -94,26 +95,25 @@ def _address(run: str, question: str = "") -> str:
     return "?" + urlencode({"run": run, **({"question": question} if question else {})})
 
 
-def side_of(row: "ScoreRow") -> str:
-    """Return the name of who answered: provider and model, as far as known."""
-    return " ".join(part for part in (row.ai_provider, row.model) if part) or "unnamed"
-
-
 def matrix(run_id: str, rows: "Sequence[ScoreRow]") -> tuple[tuple[str, ...], tuple[Question, ...]]:
     """Return the providers, and for each question the combined score of each; of several answers, the worst."""
-    sides = tuple(dict.fromkeys(map(side_of, rows)))[:_MOST_SIDES]
+    sides = tuple(dict.fromkeys(_side(row) for row in rows))[:_MOST_SIDES]
     found: dict[str, dict[str, Cell]] = {}
     texts: dict[str, str] = {}
     for row in rows:
         texts.setdefault(row.query_id, row.query or row.query_id)
         cells = found.setdefault(row.query_id, {})
-        before = cells.get(side_of(row))
+        before = cells.get(_side(row))
         if before is None or (row.combined is not None and (before.score is None or row.combined < before.score)):
-            cells[side_of(row)] = Cell(row.combined, _worst_tier(row))
+            cells[_side(row)] = Cell(row.combined, _worst_tier(row))
     return sides, tuple(
         Question(texts[query], _address(run_id, query), tuple(cells.get(side) for side in sides))
         for query, cells in list(found.items())[:_MOST_QUESTIONS]
     )
+
+
+def _side(answer: "ScoreRow | StoredAnalysis") -> str:
+    return side_of(answer.ai_provider, answer.model)
 
 
 def _worst_tier(row: "ScoreRow") -> "Tier | None":
@@ -127,7 +127,7 @@ async def _answers(store: "GroundingStore", run: "GroundingRun", question: str) 
     kept = [each async for each in store.analyses(wanted, order="oldest", limit=_MOST_SIDES)]
     return tuple(
         Answer(
-            side=" ".join(part for part in (each.ai_provider, each.model) if part) or "unnamed",
+            side=_side(each),
             result=each.result,
             spans=tuple((span, _kind_of(span)) for span in marked_spans(each.result)),
             left_out=max(0, len(each.result.response) - LONGEST_RESPONSE),
@@ -150,7 +150,7 @@ async def _trends(store: "GroundingStore", run: "GroundingRun", sides: Sequence[
         by_side: dict[str, list[float]] = {}
         async for row in store.scores([Condition("run", "=", each.id)], limit=_MOST_ROWS):
             if row.combined is not None:
-                by_side.setdefault(side_of(row), []).append(row.combined)
+                by_side.setdefault(_side(row), []).append(row.combined)
         means.append({side: sum(scores) / len(scores) for side, scores in by_side.items()})
     return tuple(trend for side in sides if (trend := _trend(side, [each.get(side) for each in means])))
 

@@ -82,6 +82,7 @@ def view_of(data: ReportData) -> dict[str, Any]:
         "charts": line_charts(data.runs[-MOST_RUNS:]),
         "cases": [_case(place, analysis, data.tiers) for place, analysis in enumerate(data.analyses, 1)],
         "pairs": _pairs(data.comparison) if data.comparison else [],
+        "missed": [rate for rate in last.claims if rate.missed_by][:_MOST_LISTED] if last else [],
         "most": _MOST_LISTED,
     }
 

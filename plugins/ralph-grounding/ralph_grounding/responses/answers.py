@@ -7,7 +7,7 @@ async with answers(queries, EndpointSource(settings)) as stream:
 ```
 """
 
-from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Container, Iterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -111,15 +111,22 @@ class ResponseSource:
 
 @asynccontextmanager
 async def answers(
-    queries: Sequence[Query], source: ResponseSource, *, sleep: Sleep | None = None
+    queries: Sequence[Query],
+    source: ResponseSource,
+    *,
+    trials: int = 1,
+    answered: Container[tuple[str, int]] = (),
+    sleep: Sleep | None = None,
 ) -> AsyncGenerator[AsyncIterator[AIResponse | ResponseFailure]]:
     """Send the queries, those of the highest priority first; leaving the block cancels the calls in progress.
 
-    There is one answer or one failure for each query, in the order in which they come.
+    There is one answer or one failure for each query and trial, in the order in which they come.
 
     Args:
         queries: the questions.
         source: answers them; entered and left here.
+        trials: how often to send each query.
+        answered: the ids of queries that are not sent again, each with the number of the trial.
         sleep: waits before a retry, in seconds; None for real time.
 
     Raises:
@@ -131,7 +138,7 @@ async def answers(
     import anyio
 
     send, receive = anyio.create_memory_object_stream[AIResponse | ResponseFailure | ProviderError]()
-    asking = _Asking(iter(sorted(queries, key=lambda query: -query.priority)), source, send, sleep)
+    asking = _Asking(_each(queries, trials, answered), source, send, sleep)
     failure: Exception | None = None
     async with send, receive, source, anyio.create_task_group() as group:
         group.start_soon(asking.ask_all)
@@ -142,6 +149,12 @@ async def answers(
         group.cancel_scope.cancel()
     if failure is not None:
         raise failure
+
+
+def _each(queries: Sequence[Query], trials: int, answered: Container[tuple[str, int]]) -> Iterator[tuple[Query, int]]:
+    by_priority = sorted(queries, key=lambda query: -query.priority)
+    each = ((query, trial) for trial in range(1, trials + 1) for query in by_priority)
+    return ((query, trial) for query, trial in each if (query.id, trial) not in answered)
 
 
 async def _streamed(
@@ -157,7 +170,7 @@ async def _streamed(
 class _Asking:
     """The state that the requesting tasks share: the remaining queries, and whether to continue."""
 
-    left: Iterator[Query]
+    left: Iterator[tuple[Query, int]]
     source: ResponseSource
     send: "MemoryObjectSendStream[AIResponse | ResponseFailure | ProviderError]"
     sleep: Sleep | None
@@ -173,10 +186,13 @@ class _Asking:
                 group.start_soon(self._ask)
 
     async def _ask(self) -> None:
-        for query in self.left:
+        for query, trial in self.left:
             if self.stopped:
                 return
-            await self.send.send(await self._answer(query))
+            answer = await self._answer(query)
+            await self.send.send(
+                answer if isinstance(answer, ProviderError) else answer.model_copy(update={"trial": trial})
+            )
 
     async def _answer(self, query: Query) -> AIResponse | ResponseFailure | ProviderError:
         if not query.text.strip():
@@ -198,5 +214,5 @@ class _Asking:
         return answer
 
     def _failure(self, query: Query, error: ProviderError) -> ResponseFailure:
-        who = {"provider": self.source.provider, "model": self.source.model}
-        return ResponseFailure(query_id=query.id, kind=error.kind, error=str(error), **who)
+        provider, model = self.source.provider, self.source.model
+        return ResponseFailure(query_id=query.id, kind=error.kind, error=str(error), provider=provider, model=model)

@@ -101,6 +101,7 @@ def scores(filters: Iterable[Condition], order: Order, by: str, limit: int | Non
             it.combined_score.label("combined"),
             it.support_rate.label("support"),
             it.contradiction_rate.label("contradiction"),
+            it.trial,
             it.flags,
             it.created_at,
         )

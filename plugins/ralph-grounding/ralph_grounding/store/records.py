@@ -35,6 +35,7 @@ class BatchError(BaseModel, frozen=True):
     error: str
     provider: str = ""
     model: str = ""
+    trial: int = 1
 
 
 class QuerySet(BaseModel, frozen=True):
@@ -138,6 +139,7 @@ class ScoreRow(NamedTuple):
     created_at: datetime
     support: float | None = None
     contradiction: float | None = None
+    trial: int = 1
 
     @property
     def rates(self) -> tuple[float | None, float | None]:

@@ -71,9 +71,9 @@ def as_json(record: BaseModel) -> str:
         return json.dumps(record.model_dump(mode="json", fallback=str))
 
 
-def asked_key(query_id: str, provider: str, model: str) -> str:
+def asked_key(query_id: str, provider: str, model: str, trial: int = 1) -> str:
     """Return the key under which a run has one analysis."""
-    named = json.dumps([query_id, provider, model])
+    named = json.dumps([query_id, provider, model, *([trial] if trial > 1 else [])])
     return sha256(named.encode()).hexdigest()[:32]
 
 
@@ -115,7 +115,7 @@ def analysis_row(run_id: str, query_set_id: str, result: AnalysisResult, at: dat
         "query_id": storable(result.query_id),
         "query_set_id": query_set_id,
         "run_id": storable(run_id),
-        "asked": asked_key(result.query_id, result.ai_provider, result.model),
+        "asked": asked_key(result.query_id, result.ai_provider, result.model, result.trial),
         "domain": storable(result.domain),
         "ai_provider": storable(result.ai_provider),
         "model": storable(result.model),
@@ -128,6 +128,7 @@ def analysis_row(run_id: str, query_set_id: str, result: AnalysisResult, at: dat
         "combined_score": scores.combined,
         "support_rate": scores.support_rate,
         "contradiction_rate": scores.contradiction_rate,
+        "trial": result.trial,
         "flags": "".join(f"\n{storable(flag)}" for flag in result.flags) + "\n",
         "created_at": moment(at),
         "result": as_json(result),
@@ -136,7 +137,7 @@ def analysis_row(run_id: str, query_set_id: str, result: AnalysisResult, at: dat
 
 def failure_row(run_id: str, failure_id: str, error: BatchError, at: datetime) -> dict[str, Any]:
     """Make the row of a failure."""
-    texts = {name: storable(getattr(error, name)) for name in BatchError.model_fields}
+    texts = {name: storable(getattr(error, name)) for name in ("query_id", "error", "provider", "model")}
     return {"id": failure_id, "run_id": storable(run_id), "created_at": moment(at), **texts}
 
 
@@ -204,11 +205,11 @@ def read_analysis(row: Row[*tuple[Any, ...]]) -> StoredAnalysis:
 
 def read_scores(row: Row[*tuple[Any, ...]]) -> ScoreRow:
     """Read a row of the columns of `ScoreRow`, in their order."""
-    identity, run_id, query_id, query, *names, support, contradiction, flags, created_at = row
+    identity, run_id, query_id, query, *names, support, contradiction, trial, flags, created_at = row
     domain, provider, model, *scores = names
     texts = map(restored, (identity, run_id, query_id, query, domain, provider, model))
     kept = tuple(restored(flag) for flag in flags.split("\n") if flag)
-    values: list[Any] = [*texts, *scores, kept, datetime.fromisoformat(created_at), support, contradiction]
+    values: list[Any] = [*texts, *scores, kept, datetime.fromisoformat(created_at), support, contradiction, trial or 1]
     return ScoreRow(*values)
 
 

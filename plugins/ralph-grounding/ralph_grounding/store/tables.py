@@ -5,6 +5,8 @@ JSON in text columns. Moments are UTC in ISO format, which sorts as text. The re
 of scores reads little of it.
 """
 
+from collections.abc import Callable
+
 from sqlalchemy import (
     Column,
     Connection,
@@ -85,6 +87,7 @@ analyses = Table(
     Column("combined_score", Double[float]()),
     Column("support_rate", Double[float]()),
     Column("contradiction_rate", Double[float]()),
+    Column("trial", Integer),
     Column("flags", _Text, nullable=False),
     Column("created_at", _Text, nullable=False),
     Column("result", Text, nullable=False),
@@ -93,8 +96,8 @@ analyses = Table(
     Index("grounding_analyses_by_time", "created_at", "id"),
     Index("grounding_analyses_by_query", "query_set_id", "query_id"),
 )
-"""`asked` is a hash of query, provider and model, each of which may be too long for an index: a run has one analysis
-per hash. `flags` are lines, the first and the last empty.
+"""`asked` is a hash of query, provider, model and trial, some of which may be too long for an index: a run has one
+analysis per hash. `flags` are lines, the first and the last empty. Analyses from before the column `trial` have none.
 """
 
 failures = Table(
@@ -136,18 +139,15 @@ def _create(connection: Connection) -> None:
     _METADATA.create_all(connection, checkfirst=False)
 
 
-def _add_owner(connection: Connection) -> None:
-    """Add the column to tables of a version without it; `_create` makes them with it."""
-    if all(column["name"] != "owner" for column in inspect(connection).get_columns(runs.name)):
-        connection.exec_driver_sql(f"ALTER TABLE {runs.name} ADD COLUMN owner TEXT")
+def _adding(table: Table, **columns: str) -> Callable[[Connection], None]:
+    """Return the step that adds columns to tables of a version without them; `_create` makes them at once."""
 
+    def add(connection: Connection) -> None:
+        known = {column["name"] for column in inspect(connection).get_columns(table.name)}
+        for name in columns.keys() - known:
+            connection.exec_driver_sql(f"ALTER TABLE {table.name} ADD COLUMN {name} {columns[name]}")
 
-def _add_rates(connection: Connection) -> None:
-    """Add the rates to tables of a version without them."""
-    known = {column["name"] for column in inspect(connection).get_columns(analyses.name)}
-    for name in ("support_rate", "contradiction_rate"):
-        if name not in known:
-            connection.exec_driver_sql(f"ALTER TABLE {analyses.name} ADD COLUMN {name} DOUBLE PRECISION")
+    return add
 
 
 def _add_judging(connection: Connection) -> None:
@@ -156,5 +156,11 @@ def _add_judging(connection: Connection) -> None:
         table.create(connection, checkfirst=True)
 
 
-_STEPS = (_create, _add_owner, _add_rates, _add_judging)
+_STEPS = (
+    _create,
+    _adding(runs, owner="TEXT"),
+    _adding(analyses, support_rate="DOUBLE PRECISION", contradiction_rate="DOUBLE PRECISION"),
+    _add_judging,
+    _adding(analyses, trial="INTEGER"),
+)
 MIGRATION = Migration("ralph-grounding", "grounding_schema_version", _STEPS, guest=True)
