@@ -210,6 +210,7 @@ async def test_at_completion_there_is_one_commit(folder: Path, tmp_path: Path, l
     record, _, _ = await ran(folder, tmp_path, [writes(WORKING, a="1\n"), writes(last, b="2\n")], commit="completion")
     assert record.stop_reason == ("completed" if last == DONE else "limit_reached")
     assert git(folder, "rev-list", "--count", "HEAD") == str(commits)
+    assert "committed" not in record.detail.lower(), "why a run ended is no place for what went well"
 
 
 @pytest.mark.parametrize("when", ["completion", "iteration"])

@@ -179,7 +179,7 @@ def test_an_object_may_be_a_plugin_and_counts_once() -> None:
     plugins = Plugins.of([words, words])
     assert len(plugins.detectors) == 1
     assert plugin(plugins, "Words").source == f"object of {__name__}"
-    assert any("It is there twice" in problem for problem in plugins.problems)
+    assert [problem.partition("): ")[2] for problem in plugins.problems] == ["It is there twice; the first one counts."]
     assert any("It is a class" in problem for problem in Plugins.of([Words]).problems)
 
 

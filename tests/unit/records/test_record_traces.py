@@ -8,6 +8,7 @@ from ralph.decision.limits import Spent
 from ralph.decision.outcomes import Complete, Continue, Decision, Halt, Pause
 from ralph.records.record import IterationRecord, PlanCount, RunState, Trace, weighty
 from ralph.testing.store_conformance import START, sample_iteration, sample_run
+from ralph.types import evolve
 from ralph.types.output import Answered, Changes, Failed, Interrupted, Outcome
 
 outcomes: st.SearchStrategy[Outcome] = st.sampled_from([
@@ -56,6 +57,15 @@ def test_traces_and_the_weighty_records_come_to_the_same_as_all_records(drawn: l
     run = sample_run().model_copy(update={"fingerprint": "a"})
     assert RunState.of(run, mixed) == RunState.of(run, records)
     assert len(needed) <= 32, "however long the run"
+
+
+def test_what_the_agent_is_to_be_told_is_known_after_many_ends_and_resumptions() -> None:
+    said: list[Decision] = [Continue(feedback="fix the parser"), *[Halt(stop_reason="stuck", reason="no way on")] * 40]
+    records = [evolve(sample_iteration(number), decision=decision) for number, decision in enumerate(said, 1)]
+    traces = [Trace.of(record) for record in records]
+    needed = weighty(traces)
+    state = RunState.of(sample_run(), [record if record.number in needed else Trace.of(record) for record in records])
+    assert state.guidance.feedback == "fix the parser"
 
 
 def test_a_trace_is_small_whatever_the_agent_said() -> None:

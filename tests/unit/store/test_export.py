@@ -1,14 +1,18 @@
 """An import adds all of a run or nothing, and reads no more than it has to."""
 
 import io
+import os
 
 import anyio
 import pytest
 
+from ralph.cli.lookup import run_state
 from ralph.errors import RunOwnedError, StoreError, UsageError
+from ralph.loop.ownership import this_process
 from ralph.store import MemoryStore, export
 from ralph.store.export import exported, imported
 from ralph.testing.store_conformance import sample_event, sample_history, sample_request, sample_run
+from ralph.types import evolve
 
 
 @pytest.fixture
@@ -88,3 +92,16 @@ async def test_a_line_without_end_is_not_read_to_its_end(file, monkeypatch):
     with pytest.raises(UsageError, match="Line 1 cannot be imported: it is longer than 1000 bytes"):
         await imported(MemoryStore(), endless)
     assert endless.tell() <= 1001
+
+
+async def test_a_run_that_was_exported_while_it_was_active_has_no_process_where_it_is_imported():
+    run = evolve(sample_run(), state="running", owner=this_process(), pid=os.getpid())
+    async with MemoryStore() as store:
+        await store.create(run)
+        lines = [line async for line in exported(store, run)]
+    async with MemoryStore() as store:
+        await imported(store, io.BytesIO("\n".join(lines).encode()))
+        found = await store.run(run.id)
+    assert found is not None
+    assert run_state(found) == "crashed", "its process is not one of this machine"
+    assert (found.pid, found.imported) == (0, True)

@@ -192,6 +192,7 @@ async def test_a_damaged_file(path):
         async with open_store(str(path)) as store:
             _ = [event async for event in store.events("run-1")]
     assert str(path) in str(raised.value)
+    assert not raised.value.passing, "no run waits for that"
 
 
 async def test_damage_beside_the_records_is_found_by_a_check(path):

@@ -365,5 +365,28 @@ async def test_forgetting_a_run_without_git_frees_the_space_of_its_checkpoints(t
     assert _size(tmp_path / "state") < 500_000
 
 
+async def test_forgetting_a_run_leaves_the_checkpoints_of_the_others(repo: Repository, workspace: Workspace) -> None:
+    found: list[str] = []
+    for run_id in ("run-1", "run-2"):
+        repo.write("a.txt", f"{run_id}\n")
+        made = await workspace.checkpoint(run_id, 1, "after", seen=await workspace.snapshot())
+        found.append(str(made.commit))
+    await workspace.forget("run-1")
+    kept = workspace.checkpoints
+    assert kept is not None
+    names = [await kept.find(run_id, commit[:8]) for run_id, commit in zip(("run-1", "run-2"), found, strict=True)]
+    assert names == [None, found[1]]
+
+
+async def test_the_lines_of_a_change_are_counted_as_added_and_removed(repo: Repository, workspace: Workspace) -> None:
+    before = await checkpoint(workspace, 1)
+    repo.write("a.txt", "one\ntwo\nthree\n")
+    (repo.path / "image.png").write_bytes(bytes(range(256)))
+    after = await checkpoint(workspace, 2)
+    assert workspace.checkpoints is not None
+    changed = await workspace.checkpoints.files(str(before.commit), str(after.commit))
+    assert changed == [("a.txt", 3, 1), ("image.png", None, None)]
+
+
 def _size(folder: Path) -> int:
     return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())

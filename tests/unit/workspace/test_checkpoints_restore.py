@@ -360,3 +360,15 @@ async def test_any_tree_is_given_back_from_any_other(repo: Repository, workspace
         commit, then = chance.choice(states)
         assert (await workspace.restore(commit)).problem == ""
         assert files(repo.path) == then
+
+
+async def test_what_has_become_a_file_of_ralphs_own_is_not_restored(repo: Repository, tmp_path: Path) -> None:
+    repo.write("journal.db", "the user's\n")
+    repo.write("notes.txt", "first\n")
+    commit = await held(open_workspace(repo.path, state_dir=tmp_path / "state"))
+    workspace = open_workspace(repo.path, own_files=[repo.path / "journal.db"], state_dir=tmp_path / "state")
+    repo.write("journal.db", "what Ralph has stored since\n")
+    repo.write("notes.txt", "second\n")
+    await workspace.restore(commit, force=True)
+    assert (repo.path / "notes.txt").read_text() == "first\n"
+    assert (repo.path / "journal.db").read_text() == "what Ralph has stored since\n"

@@ -14,16 +14,19 @@ from markupsafe import Markup
 
 from ralph import Runner
 from ralph.cli.serve import commands
+from ralph.decision.breaker import BreakerState, Position
 from ralph.plugins import Plugins, hookimpl
-from ralph.records.events import Event, MessageReceived
+from ralph.records.events import BreakerChanged, Event, MessageReceived
 from ralph.records.record import IterationRecord, RunRecord
 from ralph.store import open_store
 from ralph.store.base import Store
 from ralph.testing import ScriptedExecutor, writes
+from ralph.types.output import Usage
 from ralph.watch.web import Page, PageRequest
 from ralph.watch.web.library import Library
 from ralph.watch.web.render import markdown
 from ralph.watch.web.rows import RunQuery
+from ralph.watch.web.timeline import entries
 from ralph.workspace import PlainWorkspace
 
 from .conftest import NOW, Open, ended
@@ -199,6 +202,25 @@ async def test_a_form_is_bounded(dashboard: Open, store: Store) -> None:
         answer = await dashboard().post("/runs/run-002/tell", content=body)
         assert answer.status_code == 409
     assert await store.requests("run-002") == []
+
+
+@pytest.mark.parametrize(("cost", "known"), [(0.0, True), (None, False)])
+async def test_a_run_that_cost_nothing_is_not_one_of_unknown_cost(
+    dashboard: Open, store: Store, cost: float | None, known: bool
+) -> None:
+    await store.create(ended(1, started_at=datetime.now(UTC), usage=Usage(cost=cost)))
+    facts = dict(re.findall(r"<dt>([^<]+)</dt><dd>([^ <]+)", (await dashboard().get("/totals")).text))
+    assert (facts["cost"] == "$0.00") is known
+    assert (facts["cost per completed task"] == "$0.00") is known
+
+
+@pytest.mark.parametrize(
+    ("state", "warning", "tone"), [("closed", False, "good"), ("closed", True, "warn"), ("open", False, "warn")]
+)
+def test_a_breaker_that_warns_is_not_shown_as_good_news(state: Position, warning: bool, tone: str) -> None:
+    breaker = BreakerState(state=state, warning=warning, reason="2 iterations without progress")
+    [entry] = entries([BreakerChanged(run_id="r", at=NOW, before="closed", breaker=breaker)])
+    assert entry.tone == tone
 
 
 async def test_totals_count_outcomes_and_the_cost_of_a_completed_task(dashboard: Open, store: Store) -> None:
