@@ -58,7 +58,10 @@ def init(*, directory: Folder = Path(), plan: Planned = False, force: Force = Fa
         files[folder / "@fix_plan.md"] = _PLAN
         if os.path.lexists(settings) and not force:
             del files[settings]
-    _require_absent(files, force=force)
+    there = [] if force else [str(path) for path in files if os.path.lexists(path)]
+    if there:
+        verb = "exists" if len(there) == 1 else "exist"
+        raise UsageError(f"{' and '.join(there)} already {verb}.", "Edit it, or overwrite it with --force.")
     for path, text in files.items():
         write_file(path, text)
     if settings in files:
@@ -89,13 +92,6 @@ def _settings(detected: "Detected | None") -> str:
     if detected is not None:
         verify = f"verify = [{json.dumps(detected.command)}]    # {detected.reason}"
     return _SETTINGS.format(verify=verify, max_iterations=Limits().max_iterations)
-
-
-def _require_absent(files: dict[Path, str], *, force: bool) -> None:
-    there = [str(path) for path in files if os.path.lexists(path)]
-    if there and not force:
-        verb = "exists" if len(there) == 1 else "exist"
-        raise UsageError(f"{' and '.join(there)} already {verb}.", "Edit it, or overwrite it with --force.")
 
 
 def write_file(path: Path, text: str) -> None:

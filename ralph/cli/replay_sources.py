@@ -247,7 +247,9 @@ def _read(folder: Path, name: str, run: str) -> Line | Broken:
     try:
         content, modified = _content(path)
         fields = parse_transcript(content)
-        fields.setdefault("at", _time(name) or _begin(modified, fields.get("duration")))
+        took: Any = fields.get("duration")  # the last write to a log is at the end of its pass
+        known = isinstance(took, float) and 0 < took < NEW_RUN
+        fields.setdefault("at", _time(name) or modified - timedelta(seconds=took if known else 0.0))
         return Line.model_validate(cleaned({"run": run, **fields}))
     except OSError as error:
         linked = error.errno == errno.ELOOP
@@ -256,12 +258,6 @@ def _read(folder: Path, name: str, run: str) -> Line | Broken:
         )
     except ValidationError as error:
         return Broken({"file": name}, plainly(error.errors(include_url=False, include_input=False)[0]["msg"]))
-
-
-def _begin(written: datetime, duration: Any) -> datetime:
-    """Return when a pass began, from the last write to its log, at its end."""
-    took = duration if isinstance(duration, float) and 0 < duration < NEW_RUN else 0.0
-    return written - timedelta(seconds=took)
 
 
 def _content(path: Path) -> tuple[str, datetime]:

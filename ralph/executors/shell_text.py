@@ -102,7 +102,10 @@ class _Follower:
         _Reader(script, found, depth).script()
         if len(found) > _MOST_COMMANDS:
             raise UnreadableScriptError("too many commands")
-        fed = any(_reads_its_input(command) for command in found)
+        fed = any(  # a shell without a script of its own: what is piped into it is one
+            command.program in _SHELLS and all(word.startswith(("-", "$()")) for word in command.words[1:])
+            for command in found
+        )
         for command in found:
             self._substitute(command)
             if command.words:
@@ -155,11 +158,6 @@ class _Follower:
         if "$" not in word or len(word) > _LONGEST_VALUED:
             return word
         return _VARIABLE.sub(lambda match: self._variables.get(match[1] or match[2], match[0]), word)
-
-
-def _reads_its_input(command: Command) -> bool:
-    """Return True for a shell without a script of its own: what is piped into it is one."""
-    return command.program in _SHELLS and all(word.startswith(("-", "$()")) for word in command.words[1:])
 
 
 def _unbraced(words: list[str]) -> list[str]:
@@ -230,7 +228,8 @@ class _Reader:
                 self.string()
             case "single" | "ansi":
                 self._quoted = True
-                self._add(_unquoted(piece))
+                text = piece.removeprefix("$")[1:].removesuffix("'")
+                self._add(_ESCAPE.sub(_character, text) if piece.startswith("$") else text)
             case "escaped":
                 self._quoted = True
                 self._add(piece[1:])
@@ -307,12 +306,6 @@ class _Reader:
             if not quoted and ("$(" in body or "`" in body):
                 _Reader(body.replace('"', ""), self._found, self._depth + 1).string()
         self._documents = []
-
-
-def _unquoted(piece: str) -> str:
-    if piece.startswith("'"):
-        return piece[1:].removesuffix("'")
-    return _ESCAPE.sub(_character, piece[2:].removesuffix("'"))
 
 
 def _character(match: re.Match[str]) -> str:

@@ -209,13 +209,10 @@ def _merge(into: dict[str, Any], values: Mapping[str, Any], within: str = "") ->
     for key, value in values.items():
         if not isinstance(value, Mapping):
             weaker = into.get(key) if within + key in _ADDED and isinstance(value, list | tuple) else None
-            into[key] = [*(each for each in _items(weaker) if each not in value), *value] if weaker else value
+            listed = cast("Sequence[object]", weaker) if isinstance(weaker, list | tuple) else ()
+            into[key] = [*(each for each in listed if each not in value), *value] if weaker else value
         elif isinstance(into.setdefault(key, {}), dict):  # else a weaker source has no table there: an error later
             _merge(into[key], cast("Mapping[str, Any]", value), f"{within}{key}.")
-
-
-def _items(value: object) -> list[object]:
-    return list(cast("Sequence[object]", value)) if isinstance(value, list | tuple) else []
 
 
 def _forget_profile(merged: dict[str, Any], origins: dict[str, str]) -> None:

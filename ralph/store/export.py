@@ -158,7 +158,9 @@ class _Reader:
             raise ValueError("it is not a line of an exported run" if not self._begun else "it is out of place")
         self._begun = True
         if line.end is not None:
-            self._end(line.end)
+            if not self._run_id or line.end != _counted(self._counted):
+                raise ValueError("the file does not have as many lines as its last one says: some are missing or added")
+            self.ended = True
         elif line.run is not None:
             self._name(line.run)
         elif line.iteration is not None:
@@ -192,11 +194,6 @@ class _Reader:
         _require_number(number)
         self._last[kind] = number
         self._counted[kind] += 1
-
-    def _end(self, end: _End) -> None:
-        if not self._run_id or end != _counted(self._counted):
-            raise ValueError("the file does not have as many lines as its last one says: some are missing or added")
-        self.ended = True
 
 
 def _counted(parts: Counter[str]) -> _End:

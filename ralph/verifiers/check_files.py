@@ -93,6 +93,7 @@ _PLACES = 20
 _ENTER = ("cd", "pushd")
 _FOLDER_OPTIONS = (*_ENTER, "-C", "--directory", "--prefix", "--cwd", "--dir", "--chdir")
 """Words before the folder in which a command goes on."""
+_MODULE_ENDS = (".py", "/__main__.py", "/__init__.py")
 _MODULE = re.compile(r"-[A-Za-z]*m\Z")
 _OPERATORS = "\n;&|()"
 _WORD = re.compile(r"[\w./+@~-]+|[\n;&|()]")
@@ -162,7 +163,8 @@ def _runs(words: list[str], workspace: Path, folder: Path) -> Iterator[tuple[Pat
             left = 0 if word in {"-c", "-e"} else left
         else:
             is_module = left > 0 and _MODULE.match(before) is not None
-            for path in _modules(where, word) if is_module else (Path(os.path.normpath(where / word)),):
+            ran = [f"{word.replace('.', '/')}{end}" for end in _MODULE_ENDS] if is_module else [word]
+            for path in (Path(os.path.normpath(where / name)) for name in ran):
                 is_program = "/" in word and (first or (path.is_file() and os.access(path, os.X_OK)))
                 is_script = left > 0 and (path.suffix != "" or path.is_file())
                 if (is_program or is_script) and path.is_relative_to(workspace) and not path.is_dir():
@@ -181,12 +183,6 @@ def _entered(where: Path, before: str, word: str) -> Path | None:
     name = value if option in _FOLDER_OPTIONS else word if before in _FOLDER_OPTIONS else ""
     folder = Path(os.path.normpath(where / name)) if name else None
     return folder if folder is not None and folder.is_dir() else None
-
-
-def _modules(where: Path, name: str) -> Iterator[Path]:
-    """Yield the files that `python -m` runs, if they are in the folder that it runs in."""
-    for end in (".py", "/__main__.py", "/__init__.py"):
-        yield where / f"{name.replace('.', '/')}{end}"
 
 
 def _nested(folders: list[Path], operators: str) -> list[Path]:

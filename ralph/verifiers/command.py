@@ -98,9 +98,10 @@ class CommandVerifier(Verifier):
         boxed = self._confinement.sandbox.used
         shim = any(f"{home}/" in errors.replace(str(subject.workspace), "") for home in home_folders())
         if not_started(done) and (self._shell or errors.startswith(_UNSEEN) or (boxed and shim)):
+            last = errors.rpartition("\n")[2]
             raise VerifierError(
                 f"The verifier {self.name!r} cannot start{' in the sandbox' * boxed}: "
-                f"{_last_line(errors) or 'its program is not there'}.",
+                f"{last.strip().rstrip('.')[:_LINE] or 'its program is not there'}.",
                 _remedy(errors, boxed=boxed),
             )
         return Verdict(
@@ -218,7 +219,3 @@ def _shown(output: str, errors: str, ending: str) -> str:
     for_errors = max(room - room // 2, room - len(output))
     parts = (clipped(output, for_output), clipped(errors, for_errors), ending)
     return "\n".join(part for part in parts if part)
-
-
-def _last_line(text: str) -> str:
-    return text.rpartition("\n")[2].strip().rstrip(".")[:_LINE]

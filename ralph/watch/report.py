@@ -82,11 +82,12 @@ def html_report(report: Report) -> str:
     about = [f"run {run.id}", f"started {run.started_at:%Y-%m-%d %H:%M} UTC", f"in {run.workspace or 'no folder'}"]
     about += [", ".join(run.executors)] if run.executors else []
     about += [report.last.model] if report.last and report.last.model else []
+    figures = "".join(f"<div><dt>{_line(label)}</dt><dd>{_line(text)}</dd></div>" for label, text in report.facts)
     body = (
         f'<p><span class="badge {kind}">{sign} {_line(outcome)}</span></p>',
         f"<h1>{_line(run.task, 600)}</h1>",
         f'<p class="soft">{_line(" · ".join(about), 600)}</p>',
-        f'<dl class="figures">{"".join(_figure(*fact) for fact in report.facts)}</dl>',
+        f'<dl class="figures">{figures}</dl>',
         *_section("Why it stopped", _rows(report.reasons)),
         *_section("Iteration by iteration", "".join(_plots(report.points)), "plots"),
         *_section("Iterations", _table(report)),
@@ -119,10 +120,6 @@ def _line(text: str, most: int = 200) -> str:
 def _section(title: str, body: str, kind: str = "") -> Iterator[str]:
     if body:
         yield f'<section>\n<h2>{title}</h2>\n<div class="{kind or "body"}">{body}</div>\n</section>'
-
-
-def _figure(label: str, text: str) -> str:
-    return f"<div><dt>{_line(label)}</dt><dd>{_line(text)}</dd></div>"
 
 
 def _rows(rows: Sequence[tuple[str, str]]) -> str:
@@ -189,7 +186,8 @@ def _reply(last: IterationRecord | None) -> str:
     if last is None or not (last.text or last.partial).strip():
         return ""
     evidence = (*last.analysis.evidence, *last.analysis.stuck.evidence)
-    told = sorted(dict.fromkeys((piece.weight, piece.signal, piece.text, piece.why) for piece in evidence), key=_weight)
+    evidence = sorted(evidence, key=lambda piece: -abs(piece.weight))
+    told = [*dict.fromkeys((piece.weight, piece.signal, piece.text, piece.why) for piece in evidence)]
     items = "".join(
         f"<li><b>{weight:+g}</b> {_line(signal.replace('_', ' '))}: "
         f"{f'“{_line(text, 80)}” ' if text else ''}{_line(why)}</li>"
@@ -197,10 +195,6 @@ def _reply(last: IterationRecord | None) -> str:
     )
     body = "".join(_marked(last.text, last.analysis.evidence)) if last.text.strip() else _text(last.partial)
     return f"<pre>{body}</pre><ul>{items}</ul>" if items else f"<pre>{body}</pre>"
-
-
-def _weight(told: tuple[float, str, str, str]) -> float:
-    return -abs(told[0])
 
 
 def _marked(text: str, evidence: Sequence[Evidence]) -> Iterator[str]:

@@ -289,7 +289,9 @@ def requested(wire: Event) -> PermissionRequest:
     """Return the runtime's request for a permission in Ralph's words."""
     kind = text(wire.get("kind"))
     server = f"{text(wire.get('serverName'))}/" if kind == "mcp" else ""
-    paths = [text(wire.get("fileName")), text(wire.get("path")), *_edited(wire)]
+    edits = objects(wire.get("fileEdits"))  # of a patch, which can have many files and can move them
+    sides = [wire, *(mapping(edit.get(name)) for edit in edits for name in ("before", "after"))]
+    paths = [text(wire.get("fileName")), *(text(side.get("path")) for side in sides)]
     return PermissionRequest(
         kind=kind,
         command=text(wire.get("fullCommandText")),
@@ -298,9 +300,3 @@ def requested(wire: Event) -> PermissionRequest:
         tool=server + text(wire.get("toolName")),
         read_only=wire.get("readOnly") is True,
     )
-
-
-def _edited(wire: Event) -> list[str]:
-    """Return the files of a patch, which can be many and can be moved."""
-    sides = (mapping(edit.get(name)) for edit in objects(wire.get("fileEdits")) for name in ("before", "after"))
-    return [text(side.get("path")) for side in sides]

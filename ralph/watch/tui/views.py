@@ -30,17 +30,13 @@ _LIMITS: dict[str, tuple[str, Callable[[float], str]]] = {
 _BREAKER_TONES = {"closed": "$text-success", "half_open": "$text-warning", "open": "$text-error"}
 
 
-def _tone(name: str) -> str:
-    return _TONES.get(name, MUTED)
-
-
 def header(reading: Reading, state: str, width: int, option: str, now: datetime) -> Content:
     """Return the lines over a run: task and state, who works where, what is used of the limits, what it does now."""
     run, view = reading.run, reading.view
     sign, tone = sign_of(state)
     word = state.replace("_", " ")
     task = one_line(run.task, max(10, width - len(word) - 5))
-    lines = [Content.assemble((f"{sign} {word}  ", f"bold {_tone(tone)}"), (task, "bold"))]
+    lines = [Content.assemble((f"{sign} {word}  ", f"bold {_TONES.get(tone, MUTED)}"), (task, "bold"))]
     warns = bool(view.breaker_warning) and view.breaker == "closed"
     position = "warning" if warns else view.breaker
     style = "$text-warning" if warns else _BREAKER_TONES.get(view.breaker, MUTED)
