@@ -203,7 +203,7 @@ class Chances(dict[State, float]):
 RULES_VOTE = 0.2
 """The weight of the rules' state beside the learned chances, whose sum is 1."""
 
-BRIEF = 20
+BRIEF = 25
 """Distinct words below which only the rules say done: the learned chances rest on too few."""
 _FALLING = 10  # distinct words at which the rules' vote is 1; it falls with their number, down to `RULES_VOTE`
 SURE = 0.6
