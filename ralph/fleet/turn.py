@@ -74,8 +74,8 @@ class Turn:
         self._plugins: Plugins | None = None
         self.runner: SteppedRunner | None = None
         self.store: Store | None = None
-        self._told: tuple[int, float] | None = None
-        self._began = (0, 0.0)
+        self._told = (entry.iterations, entry.cost)  # by workers before; nothing is added until the run is open
+        self._opened = False
         self._shown = ""
 
     async def live(self) -> None:
@@ -128,7 +128,8 @@ class Turn:
         self.runner.keep = self._keep
         ended = await self.runner.open(task.task, entry.run_id)
         number, cost = self.runner.progress
-        self._began = (min(number, entry.iterations) if ended else number, min(entry.cost, cost))
+        self._told = (min(number, entry.iterations) if ended else number, min(entry.cost, cost))
+        self._opened = True
         await self._require_files(number)
         return ended
 
@@ -190,12 +191,12 @@ class Turn:
 
     def progress(self) -> dict[str, Any]:
         """Return what has changed since `was_told`, as the fleet's tables take it."""
-        number, cost = self._now()
-        done, spent = self._told or self._began
+        done, spent = self._told
+        number, cost = self.runner.progress if self._opened and self.runner else self._told
         return {
             "task_id": self.entry.id,
             "in_turn": self.entry.turn,
-            "done": number,
+            "done": number or self.entry.iterations,
             "more": max(0.0, cost - spent),
             "finished": max(0, number - done),
             "now_is": "waiting" if self.waiting else "running",
@@ -205,7 +206,7 @@ class Turn:
 
     def was_told(self, progress: dict[str, Any]) -> None:
         """Remember that a progress is stored."""
-        done, spent = self._told or self._began
+        done, spent = self._told
         self._told = (done + progress["finished"], spent + progress["more"])
         self._shown = progress["now_is"] + progress["why"]
 
@@ -213,10 +214,6 @@ class Turn:
         """Return whether `progress` has anything that is not stored."""
         said = self.progress()
         return bool(said["finished"] or said["more"] or said["now_is"] + said["why"] != (self._shown or "running"))
-
-    def _now(self) -> tuple[int, float]:
-        number, cost = self.runner.progress if self.runner else (0, 0.0)
-        return (number, cost) if number else (max(self.entry.iterations, self._began[0]), cost)
 
     def ask(self, what: Literal["pause", "stop"]) -> None:
         """Let the user's wish take effect: a pause after the iteration, a stop at once."""
