@@ -171,6 +171,52 @@ async def test_queries_are_made_of_what_the_pages_say(tmp_path: Path) -> None:
     assert all(claim.source_claim_id in known for query in queries.values() for claim in query.expected.claims or ())
 
 
+async def test_questions_above_their_answers_and_tables_become_queries(tmp_path: Path) -> None:
+    text = """# Help
+
+Q: How long does an Ember burn?
+A: An Ember burns for 40 hours.
+
+**Do you ship to Norway?**
+
+Yes, parcels to Norway take 5 days. The Ember arrives in a box.
+
+Ready?
+
+The Ember costs 12 euros.
+
+| Candle | Price | Burning time | Scent |
+|---|---|---|---|
+| Ember | €12 | 40 h | no |
+| Glow | €19 | 65 h | yes |
+"""
+    write(tmp_path, "a.md", text)
+    ground = await read_ground_truth([str(tmp_path)], brands=("Tallow",))
+    queries = {query.text: query for query in make_queries(ground)}
+    said = {asked: [claim.statement for claim in query.expected.claims or ()] for asked, query in queries.items()}
+    assert said["How long does an Ember burn?"] == ["An Ember burns for 40 hours."]
+    assert said["Do you ship to Norway?"] == ["Parcels to Norway take 5 days.", "The Ember arrives in a box."]
+    assert said["What is the price of Glow?"] == ["For Glow, the price is €19."]
+    assert queries["What is the price of Glow?"].kind == "transactional"
+    assert said["What is the burning time of Ember?"] == ["For Ember, the burning time is 40 h."]
+    assert not any("scent" in asked for asked in queries)
+
+
+async def test_a_site_is_asked_about_as_a_whole_and_not_one_product(tmp_path: Path) -> None:
+    products = [{"@type": "Product", "name": f"Ember {kind}", "offers": {"price": "9"}} for kind in "ABCDEFGH"]
+    items = f'<script type="application/ld+json">{json.dumps(products)}</script>'
+    write(tmp_path, "shop.html", f"{items}<main><h1>Shop</h1><p>The Ember A costs 9 euros.</p></main>")
+    for name in ("returns", "history", "workshop"):
+        write(tmp_path, f"{name}.md", f"# Our {name}\n\nThe {name} of Ghent has 3 parts.\n")
+    write(tmp_path, "robots.txt", "User-agent: *\nCrawl-delay: 10 seconds of Ghent.\n")
+    ground = await read_ground_truth([str(tmp_path)], domain="tallow.test")
+    assert "robots.txt" not in {page.url for page in ground.pages}
+    queries = make_queries(ground, limit=8)
+    assert {url for query in queries for url in query.source_urls} == {page.url for page in ground.pages}
+    assert "What does tallow say about Our returns?" in {query.text for query in queries}
+    assert sum(query.kind == "comparison" for query in make_queries(ground, limit=100)) <= 7
+
+
 async def test_what_was_made_can_be_written_down_and_read_again(tmp_path: Path) -> None:
     made = make_queries(await site(tmp_path))
     entries = [query.model_dump(mode="json", exclude_defaults=True) for query in made]

@@ -14,8 +14,19 @@ from ralph_grounding.ground_truth.documents import Document
 from ralph_grounding.ground_truth.linked_data import facts_in, plain, questions_in
 from ralph_grounding.ground_truth.pages import Chunk, SourceClaim
 from ralph_grounding.text.sentences import sentences
+from ralph_grounding.text.structure import Cell, stated
 
-__all__ = ["MOST_CLAIMS", "ORDERS", "claim_id", "claims_of", "is_claim", "statements_in"]
+__all__ = [
+    "MOST_CLAIMS",
+    "ORDERS",
+    "cells_in",
+    "claim_id",
+    "claims_of",
+    "is_claim",
+    "statement_of",
+    "statements_in",
+    "uncapitalised",
+]
 
 MOST_CLAIMS = 300
 """The maximum for one page."""
@@ -23,9 +34,10 @@ MOST_CLAIMS = 300
 _SENTENCE = 0.5
 _ANSWER = 0.95
 _DESCRIPTION = 0.85
+_CELL = 0.4
 _LENGTHS = range(15, 401)
 _SHORT_LENGTHS = range(8, 201)
-_BULLET = re.compile(r"^(?:[-*•]|\d{1,3}[.)])\s+")
+_BULLET = re.compile(r"^(?:(?:[-*•]|\d{1,3}[.)])\s+|(?:A|Answer|Antwort|答)[:：]\s*)")
 _WORD = re.compile(r"[^\W\d_][\w'’-]*")
 _OF_THE_TEXT = re.compile(
     r"\b(?:(?:above|below)(?=[.,;:)]| (?:is|are|has|shows?|lists?|explains?)\b)|"
@@ -35,6 +47,7 @@ _OF_THE_TEXT = re.compile(
     re.IGNORECASE,
 )
 _ONE_PERSON = re.compile(r"\b(?:I|my|My|me)\b")
+_CELLS = {"en": "For {}, the {} is {}.", "de": "Bei {} gilt für {}: {}.", "zh": "{}的{}是{}。"}
 _FIRST_PERSON = re.compile(r"\b(?:[Ww]e|[Oo]ur|us|[Ll]et['’]?s)\b|我们|我們|您")
 _REPLIES = re.compile(r"^(?:yes|no|ja|nein|oui|non|sí)[,.!:;] +(?=\w)", re.IGNORECASE)
 _OF_SEVERAL = re.compile(
@@ -122,18 +135,39 @@ def claims_of(document: Document, chunks: Sequence[Chunk], url: str, language: s
 
     for fact in facts_in(document.items, language):
         take(fact.statement, fact.confidence)
-    for _, answer in questions_in(document.items):
-        for statement in statements_in(answer):
-            take(statement, _ANSWER)
-    for described in _descriptions(document):
-        for statement in statements_in(described):
-            take(statement, _DESCRIPTION)
+    told = [(answer, _ANSWER) for _, answer in questions_in(document.items)]
+    told += [(described, _DESCRIPTION) for described in _descriptions(document)]
+    for text, confidence in told:
+        for statement in statements_in(text):
+            take(statement, confidence)
     code = {line for block in document.blocks if block.kind == "code" for line in _sentences(block.text)}
     for chunk in chunks:
         for sentence in _sentences(chunk.text):
             if sentence not in code and (statement := _statement(sentence)):
                 take(statement, _SENTENCE, chunk.id, structured=False)
+    cells = [(each.id, cell) for each in chunks for cell in cells_in(each.text)]
+    for place, cell in cells:
+        take(statement_of(cell, language), _CELL, place, structured=False)
     return tuple(sorted(found.values(), key=lambda claim: -claim.confidence))
+
+
+def cells_in(text: str) -> Iterator[Cell]:
+    """Yield the cells of the tables in a text that give a thing a value; not those that only say yes or no."""
+    for each in stated(text) if "|" in text else ():
+        cell = each.cell
+        if cell and cell.header and cell.key and (len(cell.value) > 3 or _has_number(cell.value)):
+            yield cell
+
+
+def statement_of(cell: Cell, language: str = "") -> str:
+    """Return a cell of a table as a sentence."""
+    wording = _CELLS.get(language or "en", "{}, {}: {}.")
+    return wording.format(cell.key, uncapitalised(cell.header, language), cell.value)[: _LENGTHS.stop]
+
+
+def uncapitalised(header: str, language: str) -> str:
+    """Return the header of a column as it stands within a sentence: German nouns and abbreviations stay."""
+    return header if language == "de" or header[1:2].isupper() else header[:1].lower() + header[1:]
 
 
 def _descriptions(document: Document) -> Iterator[str]:

@@ -14,7 +14,7 @@ from ralph_grounding.ground_truth.pages import ReadingLimits
 from ralph_grounding.ground_truth.pdf_document import UnreadableError, pdf_document
 from ralph_grounding.ground_truth.readable import decoded
 
-__all__ = ["FoundFile", "Kind", "files_in", "kind_of", "parsed", "read_bytes", "read_file", "read_text"]
+__all__ = ["NO_PAGES", "FoundFile", "Kind", "files_in", "kind_of", "parsed", "read_bytes", "read_file", "read_text"]
 
 Kind = str
 """One of "html", "markdown", "pdf", "text"; empty for other files."""
@@ -26,6 +26,8 @@ _KINDS = {
     ".pdf": "pdf",
 }
 _PASSED_OVER = frozenset({"node_modules", "__pycache__", "venv"})
+NO_PAGES = frozenset({"robots.txt", "humans.txt", "security.txt", "ads.txt"})
+"""Files of a site for programs, in lower case."""
 _MOST_ENTRIES = 200_000
 _LARGEST_TEXT = 64 * 1024 * 1024
 
@@ -54,7 +56,7 @@ def files_in(folder: Path) -> Iterator[FoundFile]:
             return
         for name in sorted(names):
             path = Path(below, name)
-            if kind_of(path) and not name.startswith("."):
+            if kind_of(path) and not name.startswith(".") and name.lower() not in NO_PAGES:
                 linked = "is a link, which is not followed" if path.is_symlink() else ""
                 yield FoundFile(path, path.relative_to(folder).as_posix(), linked)
 

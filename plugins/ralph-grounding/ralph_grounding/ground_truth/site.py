@@ -22,7 +22,7 @@ from ralph_grounding.ground_truth.fetching import (
     site_client,
     site_of,
 )
-from ralph_grounding.ground_truth.files import Kind, parsed
+from ralph_grounding.ground_truth.files import NO_PAGES, Kind, parsed
 from ralph_grounding.ground_truth.pages import ReadingLimits
 from ralph_grounding.ground_truth.pdf_document import UnreadableError
 
@@ -236,7 +236,8 @@ class _Crawl:
         """Read the new ones; return the targets of their links."""
         import anyio
 
-        new = [url for url in urls if self._reading.is_new(url)]
+        pages = [url for url in urls if _path(url).rpartition("/")[2].lower() not in NO_PAGES]
+        new = [url for url in pages if self._reading.is_new(url)]
         room = max(0, self._most - self._reading.asked)
         if new[room:]:
             self._reading.add_problem(

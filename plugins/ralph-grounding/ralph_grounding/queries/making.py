@@ -4,13 +4,14 @@ The expected answer of each is the passage that it was made from, with the claim
 """
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import combinations, islice
+from itertools import islice, pairwise
 from typing import NamedTuple
 
 from ralph.errors import UsageError
 from ralph_grounding.errors import NoGroundTruthError
-from ralph_grounding.ground_truth.claims import ORDERS
+from ralph_grounding.ground_truth.claims import ORDERS, cells_in, statement_of, uncapitalised
 from ralph_grounding.ground_truth.entities import aliases_of
 from ralph_grounding.ground_truth.pages import Chunk, GroundTruth, Page, SourceClaim
 from ralph_grounding.materials import ExpectedAnswer, ExpectedClaim, Query, QueryKind
@@ -59,6 +60,9 @@ def _is_order(verb: str, following: str = "") -> bool:
 
 _MOST = 3_000
 _MOST_PRODUCTS = 8
+_MOST_CELLS = 20
+_ANSWERS = re.compile(r"(?<=[?？])\s+(?=(?:A|Answer|Antwort|答)[.:：])")
+_MARKED = re.compile(r"^(?:[-*•] +)?(?:(?:Q|A|F|Question|Answer|Frage|Antwort|问|答)[.:：] *)?")
 _ANSWER = 1_200
 _ASKS = re.compile(r"[?？؟]\s*$")
 _LENGTHS = range(2, 121)
@@ -125,8 +129,10 @@ def _wanted(topic: str, telling: Sequence[tuple[Page, SourceClaim]], brand: str,
 
 
 def _brand(ground_truth: GroundTruth) -> str:
-    """Return the subject of the questions: a brand without its legal form, else the domain."""
-    named = next(iter(ground_truth.brand_names), "")
+    """Return the subject of the questions: a brand without its legal form, else the domain; never a product."""
+    products = {entity.name for page in ground_truth.pages for entity in page.entities if entity.kind == "product"}
+    products.difference_update(ground_truth.brands)
+    named = next((name for name in ground_truth.brand_names if name not in products), "")
     return next(iter(aliases_of(named)), named) or ground_truth.domain
 
 
@@ -139,6 +145,8 @@ def _of_page(page: Page, brand: str) -> Iterator[Candidate]:
     for chunk in page.chunks:
         own = tuple(claims.get(chunk.id, ()))
         if own:
+            yield from _of_answers(page, chunk, own, language)
+            yield from _of_cells(page, chunk, own, language)
             yield from _of_heading(page, chunk, own, brand, language)
             yield from _of_definitions(page, chunk, own, language)
 
@@ -151,6 +159,30 @@ def _of_questions(page: Page, language: Language) -> Iterator[Candidate]:
         own = tuple(claim for claim in page.claims if claim.source == "structured" and claim.statement in answer)
         kind = kind_of_heading(question, language)
         yield Candidate((question,), kind, page.title, answer[:_ANSWER], own, (page,))
+
+
+def _of_answers(page: Page, chunk: Chunk, claims: tuple[SourceClaim, ...], language: Language) -> Iterator[Candidate]:
+    """Yield the questions that stand on a line of their own, above their answer."""
+    lines = [line.strip() for line in _ANSWERS.sub("\n", chunk.text).split("\n") if line.strip()]
+    for line, below in pairwise(lines):
+        question = _MARKED.sub("", line)
+        if not _ASKS.search(question) or _ASKS.search(below) or len(question) not in _LENGTHS:
+            continue
+        answer = _MARKED.sub("", below)
+        own = tuple(claim for claim in claims if claim.statement.casefold() in answer.casefold())
+        kind = kind_of_heading(question, language)
+        yield Candidate((question,), kind, page.title, answer[:_ANSWER], own, (page,), max(1, chunk.depth))
+
+
+def _of_cells(page: Page, chunk: Chunk, claims: tuple[SourceClaim, ...], language: Language) -> Iterator[Candidate]:
+    """Yield what a table says of each thing."""
+    known = {claim.statement: claim for claim in claims}
+    for cell in islice(cells_in(chunk.text), _MOST_CELLS):
+        statement = statement_of(cell, page.language)
+        if statement in known:
+            wordings = _worded(language, "cell", uncapitalised(cell.header, page.language), cell.key)
+            kind = kind_of_heading(cell.header, language)
+            yield Candidate(wordings, kind, cell.key, statement, (known[statement],), (page,), max(1, chunk.depth))
 
 
 def _of_heading(
@@ -199,7 +231,7 @@ def _of_definitions(
 
 
 def _of_products(ground_truth: GroundTruth) -> Iterator[Candidate]:
-    """Yield what each product is and costs, and how each two of them differ."""
+    """Yield what each product is and costs, and how it differs from the next one."""
     named = {entity.name: page for page in ground_truth.pages for entity in page.entities if entity.kind == "product"}
     known: list[tuple[str, list[_Told]]] = []
     for name in islice(named, _MOST_PRODUCTS):
@@ -211,7 +243,7 @@ def _of_products(ground_truth: GroundTruth) -> Iterator[Candidate]:
         others = [each for each in told if each not in prices]
         yield _candidate(_worded(language, "definition", name), "informational", name, others)
         yield _candidate(_worded(language, "price", "", name), "transactional", name, prices)
-    for (name, told), (other, others) in combinations([each for each in known if each[1]], 2):
+    for (name, told), (other, others) in pairwise(each for each in known if each[1]):
         wordings = _worded(language_of(named[name].language), "comparison", name, other)
         yield _candidate(wordings, "comparison", name, [*told[:3], *others[:3]])
 
@@ -257,7 +289,7 @@ def make_queries(
 
     Args:
         ground_truth: the pages.
-        limit: the maximum; of those that share 85 % of their words only the first is taken.
+        limit: the maximum, shared by the pages; of those that share 85 % of their words only the first is taken.
         topics: subjects of the questions. If the ground truth makes no claims, there are no other questions.
         variations: other wordings of each, at most three.
 
@@ -270,7 +302,8 @@ def make_queries(
     wanted = on_topics(topics, ground_truth)
     has_claims = any(page.claims for page in ground_truth.pages)
     found = [*wanted, *(candidates_of(ground_truth) if has_claims else ())]
-    queries = _distinct(sorted((_query(each, ground_truth, variations) for each in found), key=_rank), limit)
+    ranked = sorted((_query(each, ground_truth, variations) for each in found), key=_rank)
+    queries = tuple(sorted(_distinct(_in_turn(ranked), limit), key=_rank))
     if not queries:
         raise UsageError(
             f"No query can be made from the {len(ground_truth.pages)} pages: "
@@ -286,6 +319,16 @@ def make_queries(
 
 def _rank(query: Query) -> tuple[float, str]:
     return -query.priority, query.id
+
+
+def _in_turn(queries: Sequence[Query]) -> list[Query]:
+    """Return the best of each page before the second ones, so that a site is asked about as a whole."""
+    turns = Counter[tuple[str, ...]]()
+    ordered: list[tuple[int, Query]] = []
+    for query in queries:
+        ordered.append((turns[query.source_urls[:1]], query))
+        turns[query.source_urls[:1]] += 1
+    return [query for _, query in sorted(ordered, key=lambda entry: entry[0])]
 
 
 def _distinct(queries: Iterable[Query], limit: int) -> tuple[Query, ...]:

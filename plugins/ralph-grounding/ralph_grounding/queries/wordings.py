@@ -36,7 +36,7 @@ def is_near(stems: frozenset[str], others: Iterable[frozenset[str]]) -> bool:
     return any(len(stems & other) >= _NEAR * len(stems | other) for other in others)
 
 
-Form = Literal["definition", "about", "of", "how_to", "comparison", "navigational", "contact", "price"]
+Form = Literal["definition", "about", "of", "how_to", "comparison", "navigational", "contact", "price", "cell"]
 
 
 class Language(NamedTuple):
@@ -108,6 +108,12 @@ _ENGLISH = Language(
             "What does {1} charge?",
             "What does one pay at {1}?",
         ),
+        "cell": (
+            "What is the {0} of {1}?",
+            "What {0} does {1} have?",
+            "{1}: what is the {0}?",
+            "Tell me the {0} of {1}.",
+        ),
     },
     kinds={
         "comparison": re.compile(r"\b(?:vs\.?|versus|compar\w{1,10}|differences?|alternatives?)\b", re.IGNORECASE),
@@ -140,6 +146,7 @@ _GERMAN = Language(
         ),
         "navigational": ("Wo finde ich {0} von {1}?", "Wie komme ich zu {0} von {1}?", "Wo hat {1} {0}?", "{1}: {0}?"),
         "contact": ("Wie erreiche ich {1}?", "Wohin schreibe ich an {1}?", "Wo ist {1}?", "Ich suche {1}."),
+        "cell": ("Was gilt bei {1} für {0}?", "{0} von {1}?", "{1}: {0}?", "Nenne {0} von {1}."),
         "price": ("Was kostet {1}?", "Welche Preise hat {1}?", "Was verlangt {1}?", "Was bezahlt man bei {1}?"),
     },
     kinds={
@@ -166,6 +173,7 @@ _CHINESE = Language(
         "comparison": ("{0}和{1}有什么区别？", "{0}与{1}相比如何？", "{0}和{1}应该选哪个？", "请比较{0}和{1}。"),
         "navigational": ("在哪里可以找到{1}的{0}？", "怎样找到{1}的{0}？", "{1}的{0}在哪里？", "{1}：{0}？"),
         "contact": ("怎样联系{1}？", "{1}的联系方式是什么？", "{1}的地址在哪里？", "我想联系{1}。"),
+        "cell": ("{1}的{0}是什么？", "{1}的{0}？", "请说明{1}的{0}。", "{1}：{0}？"),
         "price": ("{1}的价格是多少？", "{1}怎么收费？", "{1}多少钱？", "请介绍一下{1}的价格。"),
     },
     kinds={
