@@ -29,7 +29,9 @@ Step = Callable[[str, str, int], Awaitable[dict[str, Any]]]
 
 What it returns has `wait` with the seconds until the next step, or `ended`."""
 
-_POLL = 0.1
+_POLL = 0.25
+"""Seconds between two looks for the workflows of lost workers; all others are started directly."""
+
 _KEPT = timedelta(days=30)
 """The time for which the engine's rows of ended workflows are kept."""
 

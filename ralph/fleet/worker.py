@@ -17,8 +17,10 @@ from typing import Any
 
 import anyio
 import anyio.abc
+import anyio.to_thread
 
 from ralph import __version__
+from ralph.analysis import analyze_text
 from ralph.errors import OwnershipLostError, RalphError, RunOwnedError, StoreError, UsageError, WorkspaceBusyError
 from ralph.fleet.engine import Engine
 from ralph.fleet.fleet import Fleet
@@ -128,6 +130,7 @@ class Worker:
             StoreError: the database cannot be used.
         """
         async with self._fleet:
+            await anyio.to_thread.run_sync(analyze_text, "Ready.")  # reads the words of all languages: 0.5 s and more
             await self._register()
             try:
                 async with self._engine, self._keep, anyio.create_task_group() as self._group:

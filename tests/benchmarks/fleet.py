@@ -2,8 +2,9 @@
 
 `uv run --all-groups python tests/benchmarks/fleet.py [throughput] [recovery] [queue] [many]`; without words, all.
 
-- throughput: 50 runs of 8 iterations of an agent that takes 0.2 s, by 2 workers with 4 slots each: ideally 10.0 s, from
-  the first start of an agent to the last end. `plain` is the same load as bare steps of the engine, just after.
+- throughput: 50 runs of 8 iterations of an agent that takes 0.2 s, submitted to 2 workers with 4 slots each that are up:
+  ideally 10.0 s, from the first start of an agent to the last end. `plain` is the same load as bare steps of the
+  engine, just after.
 - recovery: seconds from `kill -9` of a worker with a lease of 3 s to the next start of an agent on its runs, by another
   worker, and by the same one restarted.
 - queue: 10,000 tasks submitted, and the status with them in the queue.
@@ -71,6 +72,9 @@ class Load:
         out = (self.folder / f"{name}.out").open("a")
         return subprocess.Popen(words, env=self.env, stdout=out, stderr=out, text=True)
 
+    def status(self) -> dict[str, Any]:
+        return json.loads(ralph(self.env, "status", "--json", "--store", self.url))
+
     def lines(self) -> list[list[str]]:
         return [line.split() for line in self.log.read_text().splitlines()] if self.log.exists() else []
 
@@ -88,10 +92,13 @@ def ralph(env: dict[str, str], *words: str) -> str:
 
 def throughput(folder: Path, address: str) -> dict[str, Any]:
     load = Load(folder, f"{address}&schema=load", RUNS, ITERATIONS, SECONDS)
+    workers = [load.worker(f"w{number}") for number in range(WORKERS)]
+    _until(lambda: len(load.status()["workers"]) == WORKERS)
     load.submit()
-    workers = [load.worker(f"w{number}", "--until-empty") for number in range(WORKERS)]
+    _until(lambda: sum(line[2] == "end" for line in load.lines()) >= RUNS * ITERATIONS, 300)
     for worker in workers:
-        worker.wait(300)
+        worker.terminate()
+        worker.wait(60)
     starts, ends, gaps = _moments(load.lines())
     took, ideal = ends[-1] - starts[0], RUNS * ITERATIONS * SECONDS / (WORKERS * SLOTS)
     plain = _plain(folder, address)
@@ -116,11 +123,15 @@ def _moments(lines: list[list[str]]) -> tuple[list[float], list[float], list[flo
 
 def _plain(folder: Path, address: str) -> float:
     log = folder / "plain.log"
-    schema = f"plain{int(time.time())}"
-    subprocess.run([sys.executable, PLAIN, address, schema, "submit", str(log)], check=True)
+    words = [sys.executable, str(PLAIN), address, f"plain{int(time.time())}"]
     workers = [
-        subprocess.Popen([sys.executable, PLAIN, address, schema, f"w{number}", str(log)]) for number in range(WORKERS)
+        subprocess.Popen([*words, f"w{number}", str(log)], stdout=subprocess.PIPE, text=True)
+        for number in range(WORKERS)
     ]
+    for worker in workers:
+        assert worker.stdout is not None
+        worker.stdout.readline()  # it is up
+    subprocess.run([*words, "submit", str(log)], check=True)
     for worker in workers:
         worker.wait(300)
     times = [float(line.split()[1]) for line in log.read_text().splitlines()]
@@ -166,8 +177,8 @@ def many(folder: Path, address: str) -> dict[str, Any]:
     workers = [load.worker(f"w{number}", "--until-empty") for number in range(WORKERS)]
     for worker in workers:
         worker.wait(1_200)
-    status = json.loads(ralph(load.env, "status", "--json", "--store", load.url))
-    return {**load.account(), "seconds": round(time.perf_counter() - began, 1), "tasks": status["tasks"]}
+    took = time.perf_counter() - began
+    return {**load.account(), "seconds": round(took, 1), "tasks": load.status()["tasks"]}
 
 
 def _until(condition: Any, seconds: float = 60.0) -> None:

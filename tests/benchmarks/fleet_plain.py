@@ -46,6 +46,9 @@ async def main(address: str, schema: str, name: str, log: Path) -> None:
             client.enqueue(options)
         client.destroy()
     else:
+        print("ready", flush=True)
+        while not await DBOS.list_workflows_async(limit=1):  # noqa: ASYNC110
+            await asyncio.sleep(0.05)
         while await DBOS.list_workflows_async(status=["ENQUEUED", "PENDING"], limit=1):  # noqa: ASYNC110
             await asyncio.sleep(0.2)
         DBOS.destroy()
