@@ -129,11 +129,13 @@ def worker(
         bool, typer.Option("--trust", help="Consent to the settings in repositories and folders.")
     ] = False,
     store: StoreName = None,
-) -> None:
+) -> int:
     """Run tasks of the queue until SIGTERM or Ctrl+C.
 
     Then it finishes the iterations that are running, returns the tasks to the
-    queue, and ends; a second signal ends it at once.
+    queue, and ends; a second signal ends it at once. With --until-empty it
+    ends with code 1 if one of its tasks failed, or if tasks are left that
+    wait for one that failed.
     """
     from ralph.fleet import Worker
 
@@ -155,8 +157,13 @@ def worker(
         )
         note(f"Worker {made.name} takes tasks from {made.place}.")
         from ralph.fleet.process import run_worker
+        from ralph.system.text import some_of
 
         run_worker(made)
+    if not until_empty or not made.failed:
+        return 0
+    note(f"{_count(len(made.failed), 'task')} failed or cannot start: {some_of(made.failed)}.")
+    return 1
 
 
 @contextmanager
@@ -198,8 +205,8 @@ async def status(
 def _print_status(found: "FleetStatus", entries: "list[Entry]") -> None:
     counts = ", ".join(f"{number} {state.replace('_', ' ')}" for state, number in sorted(found.tasks.items()))
     print_paragraph(f"Tasks: {counts or 'none'}; {found.ready} can start.")
-    cost = f", {found.cost:.2f} dollars" if found.cost else ""
-    print_paragraph(f"{found.throughput} iterations in the last minute; this month {found.iterations:,}{cost}.")
+    month = f"{_count(found.iterations, 'iteration')} this month{f', {found.cost:.2f} dollars' * bool(found.cost)}"
+    print_paragraph(f"{_count(found.throughput, 'iteration')} in the last minute; {month}.")
     if found.halted:
         print_paragraph(f"No task starts: {found.halted}.")
     if found.workers:
@@ -309,7 +316,9 @@ async def pause(*, tasks: TaskIds, store: StoreName = None) -> None:
 @app.command()
 async def resume(*, tasks: TaskIds, store: StoreName = None) -> None:
     """Put tasks that are paused, stopped or set aside back into the queue; their runs continue."""
-    await _control(tasks, store, "resume", {"*": "is in the queue again"})
+    await _control(
+        tasks, store, "resume", {"running": "continues", "waiting": "continues", "*": "is in the queue again"}
+    )
 
 
 @app.command()
@@ -337,7 +346,8 @@ async def _control(names: list[str], store: str | None, what: str, said: dict[st
     async with _opened(store) as opened:
         entries = [await opened.find(name) for name in names]
         for entry in entries:
-            if entry.state not in _POSSIBLE[what]:
+            taken_back = what == "resume" and entry.wanted == "pause"
+            if entry.state not in _POSSIBLE[what] and not taken_back:
                 state = entry.state.replace("_", " ")
                 raise UsageError(f"Task {entry.name or entry.id} is {state}.", f"So there is nothing to {what}.")
         for entry in entries:

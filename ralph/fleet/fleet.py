@@ -12,7 +12,7 @@ from typing import Any, Self, TypeVar
 
 from ralph.errors import StoreError, UsageError
 from ralph.fleet.records import Entry, FleetLimits, FleetStatus
-from ralph.fleet.tables import Tables
+from ralph.fleet.tables import Occurrence, Tables
 from ralph.fleet.task import Task, require_no_login
 from ralph.store import database_named, default_path, open_store
 
@@ -64,8 +64,12 @@ class Fleet:
             thread.submit(self._drop)
             thread.shutdown(wait=False)
 
-    async def submit(self, tasks: Sequence[Task]) -> list[str]:
+    async def submit(self, tasks: Sequence[Task], occurrence: Occurrence | None = None) -> list[str]:
         """Add tasks to the queue, all or none; return their ids.
+
+        Args:
+            tasks: at least one.
+            occurrence: of a schedule, which advances together with them; no task is added if it has done so already.
 
         Raises:
             UsageError: an address has a login, a name is taken, or `after` names an unknown task or goes in a circle.
@@ -75,8 +79,9 @@ class Fleet:
         now = datetime.now(UTC)
         rows = [_row(task, now) for task in tasks]
         needs = [(str(row["id"]), name) for row, task in zip(rows, tasks, strict=True) for name in task.after]
-        await self.do(Tables.submit, rows, needs, [task.name for task in tasks if task.name])
-        return [row["id"] for row in rows]
+        names = [task.name for task in tasks if task.name]
+        added = await self.do(Tables.submit, rows, needs, names, occurrence)
+        return [row["id"] for row in rows] if added else []
 
     async def find(self, name: str) -> Entry:
         """Return a task by its id, the beginning of it, or its name."""
@@ -114,11 +119,11 @@ class Fleet:
 
     async def resume(self, task_id: str) -> Entry:
         """Put a task that is paused, stopped or set aside back into the queue, with its run; return it as it was."""
-        return await self.do(_requeued, task_id, anew=False)
+        return await self.do(Tables.requeue, task_id, anew=False)
 
     async def retry(self, task_id: str) -> Entry:
         """Put a task that has ended back into the queue, for a new run; return it as it was."""
-        return await self.do(_requeued, task_id, anew=True)
+        return await self.do(Tables.requeue, task_id, anew=True)
 
     async def schedules(self) -> list[dict[str, Any]]:
         """Return the schedules by name."""
@@ -153,10 +158,6 @@ class Fleet:
         if tables is not None:
             with suppress(*self._database.errors):
                 tables.close()
-
-
-def _requeued(tables: Tables, task_id: str, *, anew: bool) -> Entry:
-    return tables.requeue(task_id, anew=anew)
 
 
 def _row(task: Task, now: datetime) -> dict[str, Any]:

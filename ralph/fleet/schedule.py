@@ -1,14 +1,15 @@
 """Tasks that are submitted again and again, by the clock of the database in UTC."""
 
 import json
+import re
 from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
 
 from ralph.errors import UsageError
 from ralph.fleet.fleet import Fleet
-from ralph.fleet.tables import Tables
-from ralph.fleet.task import Task, missing_extra, require_no_login
+from ralph.fleet.tables import Occurrence, Tables
+from ralph.fleet.task import NAME, Task, missing_extra, require_no_login
 from ralph.types import evolve
 
 
@@ -34,6 +35,8 @@ def next_time(cron: str, after: float) -> float:
 async def add_schedule(fleet: Fleet, name: str, cron: str, tasks: list[Task]) -> float:
     """Add a schedule, or replace the one of that name; return when it is due first."""
     require_no_login(tasks)
+    if not re.fullmatch(NAME, name):
+        raise UsageError(f"{name[:80]!r} is not the name of a schedule.", "Use letters, digits, dots and dashes.")
     due = next_time(cron, await fleet.do(Tables.now))
     body = json.dumps([task.model_dump(mode="json", exclude_defaults=True) for task in tasks])
     await fleet.do(Tables.schedule, name, cron, due, body)
@@ -43,28 +46,29 @@ async def add_schedule(fleet: Fleet, name: str, cron: str, tasks: list[Task]) ->
 async def submit_due(fleet: Fleet, note: Callable[[str], None] = lambda _: None) -> list[str]:
     """Submit the tasks of the schedules that are due; return their ids. What was due several times is submitted once.
 
-    Each schedule is submitted by one worker only. `note` is called for one that cannot be submitted this time.
+    Each schedule is submitted by one worker only. One that cannot be submitted now stays due; `note` is called with
+    the reason each time.
     """
     now, submitted = await fleet.do(Tables.now), list[str]()
     for each in await fleet.schedules():
         if each["due"] > now:
             continue
-        count = await fleet.do(Tables.take_due, each["name"], each["due"], next_time(each["cron"], now))
+        occurrence = Occurrence(each["name"], each["due"], next_time(each["cron"], now))
         try:
-            submitted += await fleet.submit(_numbered(json.loads(each["body"]), count)) if count else []
+            submitted += await fleet.submit(_numbered(each), occurrence)
         except (UsageError, ValueError) as error:
             said = str(error) if isinstance(error, UsageError) else "its tasks need another release of Ralph."
-            note(f"The schedule {each['name']} is not submitted this time: {said}")
+            note(f"The schedule {each['name']} cannot be submitted yet: {said}")
     return submitted
 
 
-def _numbered(bodies: list[dict[str, Any]], count: int) -> list[Task]:
+def _numbered(schedule: dict[str, Any]) -> list[Task]:
     """Return the tasks with names of their own for each time: an earlier one may still be running."""
-    tasks = [Task.model_validate(body) for body in bodies]
+    tasks = [Task.model_validate(body) for body in json.loads(schedule["body"])]
     own = {task.name for task in tasks if task.name}
 
     def renamed(name: str) -> str:
-        return f"{name[:68]}.{count}" if name in own else name
+        return f"{schedule['name']}.{name}"[:68] + f".{schedule['count'] + 1}" if name in own else name
 
     return [
         evolve(task, name=task.name and renamed(task.name), after=tuple(renamed(name) for name in task.after))

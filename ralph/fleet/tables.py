@@ -65,6 +65,14 @@ class Beat(NamedTuple):
     limits: FleetLimits
 
 
+class Occurrence(NamedTuple):
+    """A schedule that is due: its name, the moment, and the following one."""
+
+    schedule: str
+    due: float
+    following: float
+
+
 class Tables:
     """The tables of a fleet in a database."""
 
@@ -78,13 +86,21 @@ class Tables:
 
     # what users do
 
-    def submit(self, rows: Sequence[dict[str, Any]], needs: Sequence[tuple[str, str]], names: Sequence[str]) -> None:
-        """Add tasks, with pairs of a task's id and the name of one that it needs."""
+    def submit(
+        self,
+        rows: Sequence[dict[str, Any]],
+        needs: Sequence[tuple[str, str]],
+        names: Sequence[str],
+        occurrence: Occurrence | None = None,
+    ) -> bool:
+        """Add tasks, with pairs of a task's id and the name of one that it needs.
+
+        With an occurrence of a schedule, it advances that, too; returns False if another worker was faster.
+        """
         with self.database.transaction(self.connection):
-            if taken := self._open_names(names):
-                raise UsageError(
-                    f"A task with the name {taken!r} has not ended yet.", "Choose another name, or stop that task."
-                )
+            if occurrence is not None and not self._advanced(occurrence):
+                return False
+            self._require_free(names)
             wanted = {name for _, name in needs}
             own = {row["name"]: row["id"] for row in rows if row["name"]}
             known = {**self._named(wanted - own.keys()), **{name: (id_, "queued") for name, id_ in own.items()}}
@@ -104,12 +120,22 @@ class Tables:
             if pairs:
                 made = [{"task_id": task_id, "needed_id": needed} for task_id, needed in pairs]
                 self.connection.execute(insert(schema.needs), made)
+            return True
 
-    def _open_names(self, names: Sequence[str]) -> str | None:
+    def _require_free(self, names: Sequence[str], but: str = "") -> None:
+        """Raise `UsageError` if a task with one of the names is open, apart from one task."""
+        if names:
+            self.connection.execute(select(schema.settings.c.body).with_for_update())  # one at a time
+        if taken := self._open_names(names, but):
+            raise UsageError(
+                f"A task with the name {taken!r} has not ended yet.", "Choose another name, or stop that task."
+            )
+
+    def _open_names(self, names: Sequence[str], but: str) -> str | None:
         for start in range(0, len(names), 500):
             part = names[start : start + 500]
-            found = select(_task.name).where(_task.name.in_(part), _task.state.in_(OPEN)).limit(1)
-            if (name := self.connection.scalar(found)) is not None:
+            found = select(_task.name).where(_task.name.in_(part), _task.state.in_(OPEN), _task.id != but)
+            if (name := self.connection.scalar(found.limit(1))) is not None:
                 return name
         return None
 
@@ -143,7 +169,7 @@ class Tables:
         with self.database.transaction(self.connection):
             entry = self._locked(task_id)
             if entry.state in ACTIVE:
-                self._set(task_id, wanted=what)
+                self._set(task_id, wanted=entry.wanted if entry.wanted == "stop" else what)
             elif entry.state == "queued" or (entry.state == "paused" and what == "stop"):
                 ended = {"finished_at": self._time()} if what == "stop" else {}
                 self._set(task_id, state="stopped" if what == "stop" else "paused", reason="you asked for it", **ended)
@@ -154,6 +180,7 @@ class Tables:
         with self.database.transaction(self.connection):
             entry = self._locked(task_id)
             if entry.state == "paused" or entry.state in ENDED:
+                self._require_free([entry.name] if entry.name else [], entry.id)
                 run = {"run_id": "", "iterations": 0} if anew else {}
                 self._set(
                     task_id, state="queued", wanted="", kills=0, not_before=0.0, finished_at=0.0, reason="", **run
@@ -178,13 +205,12 @@ class Tables:
             ready = self.connection.scalar(select(func.count()).select_from(schema.tasks).where(*self._ready()))
             limits, (cost, iterations) = self._limits(), self._spent()
             workers = tuple(self._workers(now))
-        working = [worker for worker in workers if worker.state in {"working", "draining"}]
         return FleetStatus(
             at=now,
             tasks=tasks,
             ready=ready or 0,
             workers=workers,
-            throughput=sum(worker.rate for worker in working),
+            throughput=sum(worker.rate for worker in workers if worker.seen_at > now - 60),
             cost=cost,
             iterations=iterations,
             limits=limits,
@@ -200,7 +226,9 @@ class Tables:
 
     # what workers do
 
-    def register(self, worker: WorkerEntry, lease: float, *, dead: bool, own: str = "") -> bool:
+    def register(
+        self, worker: WorkerEntry, lease: float, *, dead: bool, own: str = "", alive: Sequence[str] = ()
+    ) -> bool:
         """Begin a worker's lease; return False if another process under its name has a valid one.
 
         The tasks of an earlier process under this name go back into the queue.
@@ -208,6 +236,7 @@ class Tables:
         Args:
             dead: the process that has the lease is known to have ended.
             own: the token of an earlier lease of this process.
+            alive: tasks that this process gave up; that it was lost does not count against them, as it was not.
         """
         with self.database.transaction(self.connection):
             row = self.connection.execute(self._worker_row(worker.name)).first()
@@ -215,6 +244,9 @@ class Tables:
             if another and not dead:
                 return False
             self._take_from([worker.name], kills=0 if own else 1)
+            if alive:
+                given_up = (_task.id.in_(alive), _task.kills > 0, _task.state.not_in(ENDED))
+                self.connection.execute(update(schema.tasks).where(*given_up).values(kills=_task.kills - 1))
             values = self._beating(worker, lease) | {"token": worker.token, "started_at": self._time()}
             self.connection.execute(delete(schema.workers).where(_worker.name == worker.name))
             self.connection.execute(insert(schema.workers).values(name=worker.name, **values))
@@ -226,8 +258,13 @@ class Tables:
         return None if row is None else _worker_of(row)
 
     def beat(self, worker: WorkerEntry, lease: float, progress: Sequence[Mapping[str, Any]]) -> Beat:
-        """Renew a worker's lease, store the progress of its runs, and take tasks from workers that were lost."""
+        """Renew a worker's lease, store the progress of its runs, and take tasks from workers that were lost.
+
+        One that is late itself takes none: the database was away, and the others are to renew theirs first.
+        """
         with self.database.transaction(self.connection):
+            late_itself = select(_worker.name).where(_worker.name == worker.name, _worker.until < self._now)
+            was_away = self.connection.scalar(late_itself) is not None
             renewed = (
                 update(schema.workers)
                 .where(_worker.name == worker.name, _worker.token == worker.token)
@@ -240,7 +277,7 @@ class Tables:
             mine = select(_task.id, _task.wanted).where(_task.worker == worker.name, _task.wanted != "")
             wanted = {str(task_id): str(what) for task_id, what in self.connection.execute(mine)}
             late = select(_worker.name).where(_worker.token != "", _worker.until < self._now)
-            lost = [str(name) for name in self.connection.scalars(late)]
+            lost = [] if was_away else [str(name) for name in self.connection.scalars(late)]
             taken = self._take_from(lost) if lost else ()
             if lost:
                 self.connection.execute(update(schema.workers).where(_worker.name.in_(lost)).values(token=""))
@@ -257,12 +294,12 @@ class Tables:
             if not self.connection.execute(update(costs).where(row.month == month).values(more)).rowcount:
                 self.connection.execute(insert(costs).values(month=month, cost=cost, iterations=finished))
 
-    def leave(self, name: str, token: str) -> None:
+    def leave(self, worker: WorkerEntry) -> None:
         """End a worker's lease; tasks that it still has go back into the queue."""
         with self.database.transaction(self.connection):
-            mine = update(schema.workers).where(_worker.name == name, _worker.token == token)
-            if self.connection.execute(mine.values(token="", state="stopped")).rowcount:
-                self._take_from([name], kills=0)
+            mine = update(schema.workers).where(_worker.name == worker.name, _worker.token == worker.token)
+            if self.connection.execute(mine.values(self._beating(worker, 0.0) | {"token": ""})).rowcount:
+                self._take_from([worker.name], kills=0)
 
     def claim(self, worker: WorkerEntry, count: int) -> list[Entry]:
         """Hand out up to so many tasks to a worker, in the order of the queue and within the limits of the fleet.
@@ -281,18 +318,20 @@ class Tables:
             if _halted(limits, self._spent()[0] if limits.cost_per_month else 0.0, running):
                 return []
             room = min(count, limits.concurrency - running if limits.concurrency else count)
-            full = [place for place, number in places.items() if number >= (limits.per_repository or 10**9)]
+            most = limits.per_repository or 10**9
             chosen: list[Entry] = []
-            for entry in self._candidates(worker, full, room * _PAGES):
-                if len(chosen) < room and places.get(entry.place, 0) < (limits.per_repository or 10**9):
+            for entry in self._candidates(worker, most, room * _PAGES):
+                if len(chosen) < room and places.get(entry.place, 0) < most:
                     places[entry.place] = places.get(entry.place, 0) + 1
                     chosen.append(entry)
             return [self._handed_out(entry, worker.name) for entry in chosen]
 
-    def _candidates(self, worker: WorkerEntry, full: Sequence[str], limit: int) -> list[Entry]:
+    def _candidates(self, worker: WorkerEntry, most: int, limit: int) -> list[Entry]:
         kinds = self.connection.scalars(select(_task.labels).where(_task.state == "queued").distinct())
         fitting = [kind for kind in kinds if set(json.loads(kind)) <= set(worker.labels)]
-        where = [*self._ready(), _task.labels.in_(fitting), *([_task.place.not_in(full)] if full else [])]
+        other = schema.tasks.alias("other").c
+        full = select(other.place).where(other.state.in_(ACTIVE)).group_by(other.place).having(func.count() >= most)
+        where = [*self._ready(), _task.labels.in_(fitting), _task.place.not_in(full)]
         queue = select(schema.tasks).where(*where).order_by(_task.priority.desc(), _task.seq).limit(limit)
         return [_entry(row) for row in self.connection.execute(queue).mappings()] if fitting else []
 
@@ -415,22 +454,22 @@ class Tables:
 
     def schedule(self, name: str, cron: str, due: float, body: str) -> None:
         """Add a schedule, or replace the one of that name."""
+        values = {"cron": cron, "due": due, "body": body}
         with self.database.transaction(self.connection):
-            self.connection.execute(delete(schema.schedules).where(_schedule.name == name))
-            self.connection.execute(insert(schema.schedules).values(name=name, cron=cron, due=due, body=body))
+            if not self.connection.execute(
+                update(schema.schedules).where(_schedule.name == name).values(values)
+            ).rowcount:
+                self.connection.execute(insert(schema.schedules).values(name=name, **values))
 
     def unschedule(self, name: str) -> bool:
         with self.database.transaction(self.connection):
             return self.connection.execute(delete(schema.schedules).where(_schedule.name == name)).rowcount > 0
 
-    def take_due(self, name: str, due: float, following: float) -> int:
-        """Advance a schedule; return how often it was due so far, or 0 if another worker was faster."""
-        with self.database.transaction(self.connection):
-            mine = (_schedule.name == name, _schedule.due == due)
-            advanced = update(schema.schedules).where(*mine).values(due=following, count=_schedule.count + 1)
-            if not self.connection.execute(advanced).rowcount:
-                return 0
-            return self.connection.scalar(select(_schedule.count).where(_schedule.name == name)) or 0
+    def _advanced(self, occurrence: Occurrence) -> bool:
+        name, due, following = occurrence
+        mine = (_schedule.name == name, _schedule.due == due)
+        advanced = update(schema.schedules).where(*mine).values(due=following, count=_schedule.count + 1)
+        return self.connection.execute(advanced).rowcount > 0
 
     def now(self) -> float:
         """Return the time by the database's clock."""

@@ -24,7 +24,7 @@ SCP = re.compile(r"(?:[\w.-]+@)?[\w][\w.-]*:(?!/?/)[\w./~+@-]+", re.ASCII)
 """An address such as USER@HOST:PATH."""
 
 _LOGIN = re.compile(r"(\w*)://([^/?#]*)@")
-_NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,79}$"
+NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,79}$"
 
 
 class Task(BaseModel, frozen=True, extra="forbid"):
@@ -45,7 +45,7 @@ class Task(BaseModel, frozen=True, extra="forbid"):
     """
 
     version: int = Field(default=VERSION, ge=1)
-    name: str | None = Field(default=None, pattern=_NAME)
+    name: str | None = Field(default=None, pattern=NAME)
     task: str = Field(min_length=1, max_length=100_000)
     repository: str | None = Field(default=None, min_length=1, max_length=2_000)
     folder: Path | None = None

@@ -66,6 +66,11 @@ class Worker:
         until_empty: end once no task is left that may still run.
         note: called with a sentence on what happens.
         look: called every few seconds with the state of the whole fleet, for metrics.
+
+    Attributes:
+        draining: `drain` was called.
+        failed: the names or ids of the tasks that failed here; at the end with `until_empty`, also of those that wait
+            for a task that failed.
     """
 
     def __init__(
@@ -110,7 +115,10 @@ class Worker:
         self._group: anyio.abc.TaskGroup
         self._beaten = monotonic()
         self._gave_up = False
+        self._given_up: list[str] = []
+        self._noted: set[str] = set()
         self.draining = False
+        self.failed: list[str] = []
 
     @property
     def name(self) -> str:
@@ -140,7 +148,7 @@ class Worker:
                     self._group.cancel_scope.cancel()
             finally:
                 with anyio.CancelScope(shield=True), suppress(StoreError):
-                    await self._fleet.do(Tables.leave, self._me.name, self._me.token)
+                    await self._fleet.do(Tables.leave, self._described("stopped"))
 
     def drain(self) -> None:
         """Take no more tasks, return those that are running after their iteration, and end."""
@@ -223,7 +231,9 @@ class Worker:
     async def _is_empty(self) -> bool:
         with suppress(StoreError):
             left = await self._fleet.entries((*ACTIVE, "queued"), _LOOKED_AT)
-            return all(entry.state == "queued" and entry.blocked for entry in left)
+            if all(entry.state == "queued" and entry.blocked for entry in left):
+                self.failed += [entry.name or entry.id for entry in left]
+                return True
         return False
 
     async def _wake_waiting(self) -> None:
@@ -322,6 +332,8 @@ class Worker:
         self._rate.add(progress["finished"])
         self._note(f"{turn.entry.id} is {state.replace('_', ' ')}: {reason}")
         turn.over = True
+        if state == "failed":
+            self.failed.append(turn.entry.name or turn.entry.id)
         self._turns.pop(turn.entry.id, None)
         self._more.set()
         return {"ended": state}
@@ -384,6 +396,8 @@ class Worker:
             what = wanted.get(turn.entry.id, "")
             if what in {"pause", "stop"} and turn.wanted != what:
                 turn.ask("stop" if what == "stop" else "pause")
+            elif not what and turn.wanted == "pause":
+                turn.wanted = ""  # `ralph fleet resume` took it back
             if turn.waiting and (turn.wanted or (turn.runner is not None and turn.runner.is_asked)):
                 await self._engine.wake(turn.entry.workflow_id)
 
@@ -392,8 +406,9 @@ class Worker:
         anew = self._me.model_copy(update={"token": secrets.token_hex(8)})
         with suppress(StoreError):
             call = Tables.register
-            if await self._fleet.do(call, anew, self._lease, dead=False, own=self._me.token):
-                self._me, self._gave_up, self._beaten = anew, False, monotonic()
+            own, alive = self._me.token, self._given_up
+            if await self._fleet.do(call, anew, self._lease, dead=False, own=own, alive=alive):
+                self._me, self._gave_up, self._beaten, self._given_up = anew, False, monotonic(), []
 
     def _lose_all(self, why: str) -> None:
         turns = [turn for turn in self._turns.values() if not turn.lost]
@@ -401,12 +416,13 @@ class Worker:
             self._note(f"This worker gives up its {len(turns)} tasks, as {why}.")
         for turn in turns:
             turn.lose()
+        self._given_up += [turn.entry.id for turn in turns]
         self._gave_up = True
 
-    def _described(self) -> WorkerEntry:
+    def _described(self, state: str = "") -> WorkerEntry:
         return self._me.model_copy(
             update={
-                "state": "draining" if self.draining else "working",
+                "state": state or ("draining" if self.draining else "working"),
                 "running": sum(not turn.waiting for turn in self._turns.values()),
                 "iterations": self._rate.total,
                 "rate": self._rate.of_minute,
@@ -414,12 +430,17 @@ class Worker:
             }
         )
 
+    def _note_once(self, text: str) -> None:
+        if text not in self._noted:
+            self._noted.add(text)
+            self._note(text)
+
     async def _take_care(self) -> None:
         """Submit what is due, and remove what is old."""
         cared = -_CARE
         while True:
             with suppress(RalphError):
-                await submit_due(self._fleet, self._note)
+                await submit_due(self._fleet, self._note_once)
                 if self._look is not None:
                     self._look(await self._fleet.status())
             if monotonic() - cared > _CARE:

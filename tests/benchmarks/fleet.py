@@ -2,9 +2,9 @@
 
 `uv run --all-groups python tests/benchmarks/fleet.py [throughput] [recovery] [queue] [many]`; without words, all.
 
-- throughput: 50 runs of 8 iterations of an agent that takes 0.2 s, submitted to 2 workers with 4 slots each that are up:
-  ideally 10.0 s, from the first start of an agent to the last end. `plain` is the same load as bare steps of the
-  engine, just after.
+- throughput: 50 runs of 8 iterations of an agent that takes 0.2 s, submitted to 2 workers that are up, with 4 slots
+  each: ideally 10.0 s, from the first start of an agent to the last end. `plain` is the same load as bare steps of
+  the engine, just after.
 - recovery: seconds from `kill -9` of a worker with a lease of 3 s to the next start of an agent on its runs, by another
   worker, and by the same one restarted.
 - queue: 10,000 tasks submitted, and the status with them in the queue.

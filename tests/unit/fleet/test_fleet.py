@@ -226,7 +226,7 @@ async def test_a_process_that_begins_anew_takes_no_name_from_another_and_counts_
     assert await fleet.do(Tables.register, anew, LEASE, dead=False, own=worker.token)
     assert ((await fleet.find(task_id)).state, (await fleet.find(task_id)).kills) == ("queued", 0)
     await taken(fleet, anew)
-    await fleet.do(Tables.leave, anew.name, anew.token)
+    await fleet.do(Tables.leave, anew)
     assert ((await fleet.find(task_id)).state, (await fleet.find(task_id)).kills) == ("queued", 0)
 
 
@@ -263,22 +263,89 @@ async def test_a_schedule_submits_once_each_time_it_is_due(fleet: Fleet):
     await fleet.do(Tables.schedule, "nightly", "0 2 * * *", now - 5, (await fleet.schedules())[0]["body"])
     assert len(await submit_due(fleet)) == 2
     assert await submit_due(fleet) == []
-    assert {entry.name for entry in await fleet.entries()} == {"a.1", None}
+    assert {entry.name for entry in await fleet.entries()} == {"nightly.a.1", None}
     await remove_schedule(fleet, "nightly")
     with pytest.raises(UsageError, match="no schedule"):
         await remove_schedule(fleet, "nightly")
 
 
-async def test_a_schedule_that_cannot_be_submitted_says_so_and_stops_no_other(fleet: Fleet):
-    now, said = await fleet.do(Tables.now), list[str]()
-    for name in ("one", "two", "zero"):
-        own = "tidy" if name != "zero" else "other"
-        await add_schedule(fleet, name, "0 2 * * *", [a_task(1, name=own)])
-        await fleet.do(Tables.schedule, name, "0 2 * * *", now - 5, (await fleet.schedules())[-1]["body"])
-    assert len(await submit_due(fleet, said.append)) == 2
+async def due_now(fleet: Fleet, name: str, *tasks: Task) -> None:
+    await add_schedule(fleet, name, "0 2 * * *", list(tasks))
+    body = next(each["body"] for each in await fleet.schedules() if each["name"] == name)
+    await fleet.do(Tables.schedule, name, "0 2 * * *", await fleet.do(Tables.now) - 5, body)
+
+
+async def test_two_schedules_may_have_tasks_of_one_name(fleet: Fleet):
+    for name in ("one", "two"):
+        await due_now(fleet, name, a_task(1, name="tidy"))
+    assert len(await submit_due(fleet)) == 2
+    assert {entry.name for entry in await fleet.entries()} == {"one.tidy.1", "two.tidy.1"}
+
+
+async def test_a_schedule_that_cannot_be_submitted_says_so_stops_no_other_and_is_caught_up(fleet: Fleet):
+    (open_one,) = await fleet.submit([a_task(7, name="one.tidy.1")])
+    for name in ("one", "two"):
+        await due_now(fleet, name, a_task(1, name="tidy"))
+    said: list[str] = []
+    assert len(await submit_due(fleet, said.append)) == 1
     assert len(said) == 1
-    assert "The schedule two is not submitted this time" in said[0]
-    assert "tidy.1" in said[0]
+    assert "The schedule one cannot be submitted yet: A task with the name 'one.tidy.1' has not ended yet." in said[0]
+    await fleet.stop(open_one)
+    assert len(await submit_due(fleet, said.append)) == 1, "as soon as it can be"
+    assert await submit_due(fleet) == []
+    await due_now(fleet, "one", a_task(1, name="tidy"))
+    await submit_due(fleet)
+    assert "one.tidy.2" in {entry.name for entry in await fleet.entries()}, "a replaced schedule counts on"
+
+
+async def test_a_name_of_an_open_task_is_not_taken_by_a_retry(fleet: Fleet):
+    (first,) = await fleet.submit([a_task(1, name="login")])
+    await fleet.stop(first)
+    await fleet.submit([a_task(2, name="login")])
+    with pytest.raises(UsageError, match="'login' has not ended yet"):
+        await fleet.retry(first)
+    assert (await fleet.find(first)).state == "stopped"
+
+
+async def test_a_worker_that_is_late_itself_takes_no_tasks_from_others(fleet: Fleet):
+    """The database was away: no worker was lost."""
+    (task_id,) = await fleet.submit([a_task(1)])
+    one, two = await a_worker(fleet, "one"), await a_worker(fleet, "two")
+    await taken(fleet, one)
+    for worker in (one, two):
+        await expire(fleet, worker)
+    assert (await fleet.do(Tables.beat, two, LEASE, [])).taken == ()
+    assert (await fleet.do(Tables.beat, one, LEASE, [])).alive
+    await expire(fleet, one)
+    assert (await fleet.do(Tables.beat, two, LEASE, [])).taken == (task_id,), "of one that does not come back"
+
+
+async def test_a_worker_that_comes_back_alive_counts_as_lost_no_longer(fleet: Fleet):
+    (task_id,) = await fleet.submit([a_task(1)])
+    one, two = await a_worker(fleet, "one"), await a_worker(fleet, "two")
+    await taken(fleet, one)
+    await expire(fleet, one)
+    assert (await fleet.do(Tables.beat, two, LEASE, [])).taken == (task_id,)
+    assert (await fleet.find(task_id)).kills == 1
+    anew = one.model_copy(update={"token": "of its next lease"})
+    assert await fleet.do(Tables.register, anew, LEASE, dead=False, own=one.token, alive=[task_id])
+    assert (await fleet.find(task_id)).kills == 0
+
+
+async def test_the_iterations_of_a_worker_that_has_just_ended_count_for_the_last_minute(fleet: Fleet):
+    worker = await a_worker(fleet)
+    await fleet.do(Tables.leave, worker.model_copy(update={"rate": 3, "state": "stopped"}))
+    status = await fleet.status()
+    assert (status.throughput, status.workers[0].state) == (3, "stopped")
+
+
+async def test_what_is_to_stop_is_not_paused_instead(fleet: Fleet):
+    (task_id,) = await fleet.submit([a_task(1)])
+    worker = await a_worker(fleet)
+    await taken(fleet, worker)
+    await fleet.stop(task_id)
+    await fleet.pause(task_id)
+    assert (await fleet.do(Tables.beat, worker, LEASE, [])).wanted == {task_id: "stop"}
 
 
 @pytest.mark.parametrize("cron", ["", "often", "61 * * * *", "* * * * * *"])
