@@ -11,8 +11,8 @@ from time import monotonic, sleep
 from typing import Any, Self, TypeVar
 
 from ralph.errors import StoreError, UsageError
-from ralph.fleet.records import Entry, FleetLimits, FleetStatus
-from ralph.fleet.tables import Occurrence, Tables
+from ralph.fleet.records import Entry, FleetLimits, FleetStatus, Occurrence
+from ralph.fleet.tables import Tables
 from ralph.fleet.task import Task, require_no_login
 from ralph.store import database_named, default_path, open_store
 

@@ -2,7 +2,7 @@
 
 import json
 from contextlib import suppress
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from pydantic import BaseModel, Field
 
@@ -33,6 +33,14 @@ class FleetLimits(BaseModel, frozen=True, extra="forbid"):
     cost_per_month: float | None = Field(
         default=None, gt=0, le=1e9, description="US dollars; beyond that, no task starts until the next month (UTC)."
     )
+
+    def reached(self, cost: float, running: int) -> str:
+        """Return why no task may start after so much cost and while so many run; empty if one may."""
+        if self.cost_per_month is not None and cost >= self.cost_per_month:
+            return f"this month's {self.cost_per_month:g} dollars are spent"
+        if self.concurrency is not None and running >= self.concurrency:
+            return f"{self.concurrency} tasks run at once, which is the limit"
+        return ""
 
 
 class Entry(BaseModel, frozen=True):
@@ -145,3 +153,27 @@ class FleetStatus(BaseModel, frozen=True):
     iterations: int
     limits: FleetLimits
     halted: str = ""
+
+
+class Beat(NamedTuple):
+    """The answer to a worker's heartbeat.
+
+    Attributes:
+        alive: False if its lease had run out and its tasks were taken away.
+        wanted: "pause" or "stop" for tasks of its own.
+        taken: the tasks that were taken from lost workers just now.
+        limits: of the fleet, as they are now.
+    """
+
+    alive: bool
+    wanted: dict[str, str]
+    taken: tuple[str, ...]
+    limits: FleetLimits
+
+
+class Occurrence(NamedTuple):
+    """A schedule that is due: its name, the moment, and the following one."""
+
+    schedule: str
+    due: float
+    following: float

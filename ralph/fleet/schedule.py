@@ -8,7 +8,8 @@ from typing import Any
 
 from ralph.errors import UsageError
 from ralph.fleet.fleet import Fleet
-from ralph.fleet.tables import Occurrence, Tables
+from ralph.fleet.records import Occurrence
+from ralph.fleet.tables import Tables
 from ralph.fleet.task import NAME, Task, missing_extra, require_no_login
 from ralph.types import evolve
 

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Any, NamedTuple
+from typing import Any
 
 from sqlalchemy import (
     ColumnElement,
@@ -21,7 +21,18 @@ from sqlalchemy import (
 
 from ralph.errors import UsageError
 from ralph.fleet import schema
-from ralph.fleet.records import ACTIVE, ENDED, MOST_KILLS, OPEN, Entry, FleetLimits, FleetStatus, WorkerEntry
+from ralph.fleet.records import (
+    ACTIVE,
+    ENDED,
+    MOST_KILLS,
+    OPEN,
+    Beat,
+    Entry,
+    FleetLimits,
+    FleetStatus,
+    Occurrence,
+    WorkerEntry,
+)
 from ralph.fleet.task import VERSION
 from ralph.store import Database
 
@@ -47,30 +58,6 @@ _PROGRESS = (
         reason=bindparam("why"),
     )
 )
-
-
-class Beat(NamedTuple):
-    """The answer to a worker's heartbeat.
-
-    Attributes:
-        alive: False if its lease had run out and its tasks were taken away.
-        wanted: "pause" or "stop" for tasks of its own.
-        taken: the tasks that were taken from lost workers just now.
-        limits: of the fleet, as they are now.
-    """
-
-    alive: bool
-    wanted: dict[str, str]
-    taken: tuple[str, ...]
-    limits: FleetLimits
-
-
-class Occurrence(NamedTuple):
-    """A schedule that is due: its name, the moment, and the following one."""
-
-    schedule: str
-    due: float
-    following: float
 
 
 class Tables:
@@ -214,7 +201,7 @@ class Tables:
             cost=cost,
             iterations=iterations,
             limits=limits,
-            halted=_halted(limits, cost, sum(tasks.get(state, 0) for state in ACTIVE)),
+            halted=limits.reached(cost, sum(tasks.get(state, 0) for state in ACTIVE)),
         )
 
     def _workers(self, now: float) -> Iterable[WorkerEntry]:
@@ -315,7 +302,7 @@ class Tables:
             counted = select(_task.place, func.count()).where(_task.state.in_(ACTIVE)).group_by(_task.place)
             places = {str(place): number for place, number in self.connection.execute(counted)}
             running = sum(places.values())
-            if _halted(limits, self._spent()[0] if limits.cost_per_month else 0.0, running):
+            if limits.reached(self._spent()[0] if limits.cost_per_month else 0.0, running):
                 return []
             room = min(count, limits.concurrency - running if limits.concurrency else count)
             most = limits.per_repository or 10**9
@@ -508,12 +495,3 @@ def _entry(row: Mapping[Any, Any]) -> Entry:
 def _worker_of(row: Mapping[Any, Any]) -> WorkerEntry:
     columns = {str(key): value for key, value in row.items() if key != "body"}
     return WorkerEntry.model_validate({**columns, **json.loads(row["body"])})
-
-
-def _halted(limits: FleetLimits, cost: float, running: int) -> str:
-    """Return why no task may start; empty if one may."""
-    if limits.cost_per_month is not None and cost >= limits.cost_per_month:
-        return f"this month's {limits.cost_per_month:g} dollars are spent"
-    if limits.concurrency is not None and running >= limits.concurrency:
-        return f"{limits.concurrency} tasks run at once, which is the limit"
-    return ""

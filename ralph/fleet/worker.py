@@ -370,10 +370,10 @@ class Worker:
             return
         news = [turn for turn in self._turns.values() if turn.has_news() and not turn.lost]
         told = [turn.progress() for turn in news]
-        began = monotonic()
-        try:
+        began, said = monotonic(), None
+        with anyio.move_on_after(max(self._beaten + self._lease - began, self._lease / 3)), suppress(StoreError):
             said = await self._fleet.do(Tables.beat, self._described(), self._lease, told)
-        except StoreError:
+        if said is None:  # it failed, or a network that is cut says nothing
             if monotonic() - self._beaten > self._lease:
                 self._lose_all("the database could not be reached for longer than the lease")
             return
