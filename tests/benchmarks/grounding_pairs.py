@@ -4,7 +4,8 @@ The pairs are in `grounding_pairs.txt`. A third of the cases, chosen by the chec
 they are judged with the argument `sealed` only. Nothing is tuned on them.
 
 Prints one JSON object: of expected claims, and of highlighted statements, the share of right verdicts, precision and
-recall of "supported" and of "contradicted", and the right ones of each kind.
+recall of "supported" and of "contradicted", and the right ones of each kind; and of the claims that a judge would be
+asked about, their number, and how many of them have a wrong verdict.
 """
 
 import json
@@ -20,13 +21,17 @@ import anyio
 from ralph_grounding.feedback import give_feedback
 from ralph_grounding.ground_truth.chunks import page_of_text
 from ralph_grounding.ground_truth.pages import GroundTruth
+from ralph_grounding.judging.doubt import is_doubtful
 from ralph_grounding.materials import ExpectedClaim
+from ralph_grounding.result import ClaimJudgement, Outcome
 from ralph_grounding.scoring.completeness import CompletenessScorer
 from ralph_grounding.settings import ProviderSettings
 from ralph_grounding.similarity.base import SimilarityProvider
 from ralph_grounding.similarity.choose import provider_for
+from ralph_grounding.text.sentences import sentences
 
 SUPPORTED, CONTRADICTED, NEITHER = "+-?"
+_VERDICTS: dict[Outcome, str] = {"present": SUPPORTED, "contradicted": CONTRADICTED, "absent": NEITHER}
 
 
 class Pair(NamedTuple):
@@ -54,18 +59,23 @@ def pairs(*, sealed: bool) -> Iterator[Pair]:
 
 async def measured(*, sealed: bool) -> dict[str, Any]:
     claims, highlights = Counter[tuple[str, str, str]](), Counter[tuple[str, str, str]]()
+    doubtful = Counter[str]()
     async with provider_for(ProviderSettings()) as provider:
         for pair in pairs(sealed=sealed):
-            claims[pair.kind, pair.label, await claimed(provider, pair)] += 1
+            judged = await claimed(provider, pair)
+            verdict = _VERDICTS[judged.outcome]
+            claims[pair.kind, pair.label, verdict] += 1
+            if is_doubtful(judged, pair.evidence, sentences(pair.evidence), 0.75):
+                doubtful.update(asked=1, wrong=int(verdict != pair.label))
             highlights[pair.kind, pair.label, await highlighted(provider, pair)] += 1
-    return {"claims": figures(claims), "highlights": figures(highlights)}
+    return {"claims": figures(claims), "highlights": figures(highlights), "doubtful": dict(doubtful)}
 
 
-async def claimed(provider: SimilarityProvider, pair: Pair) -> str:
+async def claimed(provider: SimilarityProvider, pair: Pair) -> ClaimJudgement:
     """Judge the statement as a claim that an answer, the evidence, should make."""
     claims = [ExpectedClaim(statement=pair.statement)]
     (judged,) = (await CompletenessScorer(provider).score(pair.evidence, claims, pair.question)).matches
-    return CONTRADICTED if judged.conflicts else SUPPORTED if judged.found else NEITHER
+    return judged
 
 
 async def highlighted(provider: SimilarityProvider, pair: Pair) -> str:

@@ -17,12 +17,15 @@ if TYPE_CHECKING:
     from ralph_grounding.ground_truth.chunks import page_of_text
     from ralph_grounding.ground_truth.claims_file import read_claims
     from ralph_grounding.ground_truth.reading import read_ground_truth
+    from ralph_grounding.judging.asking import Judging
+    from ralph_grounding.judging.base import Judge, JudgeQuestion, Verdict
+    from ralph_grounding.judging.choose import judge_for
     from ralph_grounding.loop.verifier import GroundingVerifier
     from ralph_grounding.materials import AIResponse, ExpectedAnswer, ExpectedClaim, Query
     from ralph_grounding.queries import make_queries, read_queries
     from ralph_grounding.report import ReportData, render_report
     from ralph_grounding.result import AnalysisResult
-    from ralph_grounding.settings import GroundingKeys, GroundingSettings
+    from ralph_grounding.settings import GroundingKeys, GroundingSettings, JudgeSettings
     from ralph_grounding.similarity.base import Similarity, SimilarityProvider
     from ralph_grounding.similarity.lexical import LexicalProvider
     from ralph_grounding.store import open_grounding_store
@@ -41,6 +44,10 @@ __all__ = [
     "GroundingKeys",
     "GroundingSettings",
     "GroundingVerifier",
+    "Judge",
+    "JudgeQuestion",
+    "JudgeSettings",
+    "Judging",
     "LexicalProvider",
     "NoGroundTruthError",
     "Page",
@@ -49,7 +56,9 @@ __all__ = [
     "ReportData",
     "Similarity",
     "SimilarityProvider",
+    "Verdict",
     "compare",
+    "judge_for",
     "make_queries",
     "open_grounding_store",
     "page_of_text",

@@ -1,7 +1,9 @@
 """`ralph score label` and `ralph score agreement`: a user's own verdicts on claims, and how far others agree."""
 
+import os
 import sys
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Generator, Mapping
+from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NamedTuple
@@ -74,7 +76,8 @@ def label(
             known = await labels.all()
             items = await _items(kept, found)
             left = [item for item in items if item.key not in known]
-            given = await _labelled(kept, labels, left[:limit])
+            with _keyboard():
+                given = await _labelled(kept, labels, left[:limit])
         at = store_option(store) + (f" --file {file}" if file else "")
         command = f"ralph score agreement {one_line(found.id)}{at}"
         typer.echo(f"{counted(given, 'label')} added; {len(left) - given} of {counted(len(items), 'claim')} are left.")
@@ -185,15 +188,33 @@ async def _labelled(store: "GroundingStore", labels: _Labels, items: list[_Item]
     return len(given)
 
 
+@contextmanager
+def _keyboard() -> Generator[None]:
+    """Let a terminal give each key at once, also those pressed before they are read."""
+    if not sys.stdin.isatty():
+        yield
+        return
+    import termios
+
+    before = termios.tcgetattr(sys.stdin)
+    now = termios.tcgetattr(sys.stdin)
+    now[3] &= ~(termios.ICANON | termios.ECHO | termios.ISIG)
+    termios.tcsetattr(sys.stdin, termios.TCSANOW, now)
+    try:
+        yield
+    finally:
+        termios.tcsetattr(sys.stdin, termios.TCSANOW, before)
+
+
 def _pressed() -> str:
     """Return the key that the user presses; of a line if there is no terminal. Empty at the end of the input."""
     if not sys.stdin.isatty():
         line = sys.stdin.readline()
         return line.strip()[:1].lower() or ("?" if line else "")
-    try:
-        return typer.getchar().lower()
-    except EOFError:
-        return ""
+    key = os.read(sys.stdin.fileno(), 1).decode(errors="replace").lower()
+    if key == "\x03":
+        raise KeyboardInterrupt
+    return "" if key == "\x04" else key
 
 
 def _show(result: "AnalysisResult", judged: "ClaimJudgement", progress: str) -> None:

@@ -8,8 +8,8 @@ from ralph_grounding.text.sentences import Span
 
 __all__ = ["is_doubtful"]
 
-_NEAR = 0.1
-"""The distance from the threshold within which a similarity decides little."""
+_BELOW, _ABOVE = 0.2, 0.1
+"""The distances from the threshold within which a similarity decides little; a paraphrase is below it."""
 
 _CUE = re.compile(
     r"\b(?:not|no|never|none|without|except|excluding|unless|only|until|however|but|although|may|might|could|should|"
@@ -34,7 +34,7 @@ def is_doubtful(judgement: ClaimJudgement, answer: str, sentences: list[Span], t
         sentences: those of the answer, in order.
         threshold: a found claim exceeds it.
     """
-    if judgement.unsure or abs(judgement.similarity - threshold) <= _NEAR:
+    if judgement.unsure or -_BELOW <= judgement.similarity - threshold <= _ABOVE:
         return True
     if not judgement.matched_text:
         return False
