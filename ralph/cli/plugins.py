@@ -59,7 +59,6 @@ def plugins(
         return 0
     from ralph.plugins.loading import are_off, load_plugins
     from ralph.settings import read_settings, workspace_folder
-    from ralph.types import evolve
 
     folder = workspace_folder(directory)
     off = no_plugins or are_off()
@@ -67,7 +66,9 @@ def plugins(
     try:
         loaded = load_plugins(found, folder, off=off)
     except SettingError as error:
-        loaded = load_plugins(replace(found, settings=evolve(found.settings, plugins={})), folder, off=off)
+        loaded = load_plugins(
+            replace(found, settings=found.settings.model_copy(update={"plugins": {}})), folder, off=off
+        )
         refused = [f"The plug-ins' own settings are left out: {error}"]
     conflicts = [*refused, *map(str, loaded.conflicts())]
     if as_json:

@@ -186,9 +186,13 @@ class NpmProgram:
     def _unpack(self, tarball: Path, folder: Path) -> None:
         try:
             with tarfile.open(tarball) as archive:
+                archive.extraction_filter = getattr(tarfile, "data_filter", None)  # Python before 3.11.4 has none
                 for member in archive:
                     if path := self.place(member.name):
-                        archive.extract(member.replace(name=path, deep=False), folder, filter="data")
+                        if ".." in Path(path).parts or not (member.isfile() or member.isdir()):
+                            raise tarfile.TarError(f"{path!r} would be outside the destination")
+                        member.name = path
+                        archive.extract(member, folder)
         except tarfile.TarError as error:
             raise ProvisionError(f"{tarball.name} cannot be unpacked: {error}.", self.remedy) from error
         program = folder / self.program

@@ -1,6 +1,7 @@
 """What the documents show of a command's output is what it prints."""
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -8,8 +9,11 @@ from pathlib import Path
 
 import pytest
 
+from ralph.testing import ScriptedExecutor, writes
+
 ROOT = Path(__file__).parents[2]
 _LEFT_OUT = "[…]"
+_DONE = "---RALPH_STATUS---\nEXIT_SIGNAL: true\n---END_RALPH_STATUS---"
 _STATUS = "---RALPH_STATUS---\nEXIT_SIGNAL: false\n---END_RALPH_STATUS---"
 
 
@@ -58,6 +62,24 @@ def test_what_the_readme_shows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
         monkeypatch.delenv(name, raising=False)
     printed = ralph(*command.split(), given="")
     assert all(plain(piece) in printed for piece in shown.split(_LEFT_OUT))
+
+
+TEST = "from pathlib import Path\n\n\ndef test_it():\n    assert Path('answer').exists()\n"
+
+
+def test_the_python_of_the_readme(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    page = (ROOT / "README.md").read_text(encoding="utf-8")
+    (code,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    assert 'executor="copilot"' in code
+    (tmp_path / "test_answer.py").write_text(TEST, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
+    agent = ScriptedExecutor([writes("answer", "42", _DONE)])
+    exec(code.replace('executor="copilot"', "executor=agent"), {"agent": agent})
+    assert capsys.readouterr().out.startswith("completed True ")
 
 
 def test_the_readme_is_short() -> None:

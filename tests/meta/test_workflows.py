@@ -1,6 +1,8 @@
 """The workflows and the action call what there is, and put no text from outside into a command."""
 
 import re
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +32,19 @@ def test_a_workflow_calls_parts_of_the_check(path: Path) -> None:
     assert {part for parts in called for part in parts.split()} | named <= PARTS
     assert named in (set(), PARTS), "the matrix has every part"
     assert workflow["permissions"] == {"contents": "read"}, "further rights belong to the job that needs them"
+
+
+SCHEMAS = {ROOT / "action.yml": "github-actions", ROOT / ".github" / "dependabot.yml": "dependabot"}
+
+
+@pytest.mark.parametrize(
+    "path", [*WORKFLOWS, ROOT / "deploy" / "github-submit.yml", *SCHEMAS], ids=lambda path: path.name
+)
+def test_github_would_accept_it(path: Path) -> None:
+    schema = f"vendor.{SCHEMAS.get(path, 'github-workflows')}"  # the published schemas, as the package brings them
+    argv = (sys.executable, "-m", "check_jsonschema", "--builtin-schema", schema, str(path))
+    checked = subprocess.run(argv, capture_output=True, text=True, check=False)
+    assert checked.returncode == 0, checked.stdout + checked.stderr
 
 
 OURS = [*WORKFLOWS, ROOT / "action.yml", ROOT / "deploy" / "github-submit.yml"]

@@ -7,6 +7,7 @@ import os
 import shutil
 import stat
 import tarfile
+import warnings
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -64,6 +65,17 @@ class Registry:
 @pytest.fixture
 def registry(tmp_path: Path) -> Registry:
     return Registry(tmp_path)
+
+
+async def test_it_is_unpacked_by_a_python_whose_tarfile_has_no_filter(
+    registry: Registry, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.delattr(tarfile, "data_filter", raising=False)
+    monkeypatch.delattr(tarfile.TarInfo, "replace", raising=False)
+    registry.npm()
+    with warnings.catch_warnings(action="ignore"):  # newer versions of Python speak of the missing filter
+        folder = await registry.fetch()
+    assert (folder / "bin/agent").stat().st_mode & stat.S_IXUSR
 
 
 async def test_it_is_fetched_once_with_what_it_needs_and_nothing_else(registry: Registry):
