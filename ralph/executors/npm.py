@@ -188,9 +188,7 @@ class NpmProgram:
             with tarfile.open(tarball) as archive:
                 archive.extraction_filter = getattr(tarfile, "data_filter", None)  # Python before 3.11.4 has none
                 for member in archive:
-                    if path := self.place(member.name):
-                        if ".." in Path(path).parts or not (member.isfile() or member.isdir()):
-                            raise tarfile.TarError(f"{path!r} would be outside the destination")
+                    if (path := self.place(member.name)) and ".." not in Path(path).parts:
                         member.name = path
                         archive.extract(member, folder)
         except tarfile.TarError as error:
