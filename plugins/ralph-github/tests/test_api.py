@@ -105,7 +105,7 @@ def test_settings_that_cannot_be(wrong: dict[str, object]):
 
 
 def test_what_is_sent_and_read_is_as_the_published_description_has_it(github: Any, api: GitHubApi):
-    from githubkit_schemas.latest import models
+    from githubkit_schemas.latest import models  # pyright: ignore[reportMissingTypeStubs]
 
     made = api.comment(NAME, "hello")
     api.edit(NAME, made, "hello again")
