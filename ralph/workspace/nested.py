@@ -25,7 +25,6 @@ _REPOSITORIES = 2000
 _FOLDERS = 200_000
 _UNREAD = 10
 """Folders beyond `_FOLDERS` that are named."""
-_KINDS = ("work tree", "bare")
 _LEAD_READ = 64 * 1024
 _INDEX_READ = 1024 * 1024 * 1024
 
@@ -119,20 +118,23 @@ class Nested:
         """Return the folders with a `.git`, those that are a git folder by their content, and the first unread ones."""
         known, self._folders = self._folders, {}
         waiting, now = list(self._walked), time.time_ns()
+        kinds: dict[str, list[Path]] = {"work tree": [], "bare": []}
         for number, path in enumerate(waiting):
             check_cancelled(number)
             if number >= _FOLDERS:
                 break
             if path in self._folders:
                 continue
-            state = _state(path)
-            if path not in known or known[path].state != state:
-                known[path] = _folder(path, state if now - max(state[-2:]) > SETTLED else ())
-            self._folders[path] = known[path]
-            waiting += known[path].inner
-        held, bare = ([Path(path) for path, each in self._folders.items() if each.kind == kind] for kind in _KINDS)
-        held = [folder for folder in held if folder / ".git" not in self._git]
-        return held, dict.fromkeys(bare), waiting[_FOLDERS:][:_UNREAD]
+            state, folder = _state(path), known.get(path)
+            if folder is None or folder.state != state:
+                folder = _folder(path, state if now - max(state[-2:]) > SETTLED else ())
+            self._folders[path] = folder
+            if folder.inner:
+                waiting += folder.inner
+            if folder.kind:
+                kinds[folder.kind].append(Path(path))
+        held = [folder for folder in kinds["work tree"] if folder / ".git" not in self._git]
+        return held, dict.fromkeys(kinds["bare"]), waiting[_FOLDERS:][:_UNREAD]
 
     def _leads(self, bare: Path) -> Path:
         """Return the folder of a submodule whose git folder is there; a bare repository is its own."""
@@ -194,10 +196,11 @@ def _folder(path: str, state: tuple[int, ...]) -> _Folder:
 
 
 def _state(path: Path | str) -> tuple[int, ...]:
-    with suppress(OSError):
+    try:
         there = os.lstat(path)
-        return there.st_ino, there.st_size, there.st_mtime_ns, there.st_ctime_ns
-    return (0,)
+    except OSError:
+        return (0,)
+    return there.st_ino, there.st_size, there.st_mtime_ns, there.st_ctime_ns
 
 
 def _lead(path: Path, prefix: bytes = b"") -> Path | None:

@@ -38,6 +38,7 @@ from ralph.store import open_store
 from ralph.types.output import Answered, Output, Usage
 from ralph.workspace import open_workspace
 from ralph.workspace.base import Workspace
+from ralph.workspace.nested import Nested
 
 REPLY = """{prose}
 
@@ -57,6 +58,8 @@ old small next first every
 """
 
 
+FOLDERS = 2_000
+"""Folders of the repository for `git_ratio_folders` and `walk_us`: a look at a folder for nested repositories."""
 YARDSTICK_MS = 0.2
 """What `yardstick` takes on the machine on which the promises were made."""
 
@@ -197,11 +200,15 @@ def git_status(workspace: Path) -> Callable[[int], float]:
     return once
 
 
-def repository(folder: Path) -> Workspace:
-    """A small repository with fifty files."""
+def repository(folder: Path, *, folders: int = 0) -> Workspace:
+    """A small repository with fifty files, and so many folders that are searched for nested repositories."""
     folder.mkdir()
     for number in range(50):
         (folder / f"module_{number}.py").write_text(f"VALUE = {number}\n" * 20)
+    for number in range(folders):
+        place = folder / "packages" / f"{number // 100}" / f"{number}"
+        place.mkdir(parents=True)
+        (place / "index.js").write_text("1\n")
     for argv in (["init", "-q"], ["add", "-A"], ["commit", "-q", "-m", "start"]):
         identity = ["-c", "user.name=bench", "-c", "user.email=bench@localhost"]
         subprocess.run(["git", *identity, *argv], cwd=folder, check=True, capture_output=True)
@@ -237,6 +244,14 @@ async def measure(iterations: int) -> dict[str, float]:
             place = folder / "git" / str(number)
             place.mkdir()
             in_git.append((await run(place, 60, reference="git", workspace=repository(place / "repository")))[0])
+        (folder / "wide").mkdir()
+        workspace = repository(folder / "wide" / "repository", folders=FOLDERS)
+        wide, _ = await run(folder / "wide", 60, reference="git", workspace=workspace)
+        nested, walks = Nested(workspace.path), list[float]()
+        for _ in range(60):
+            began = perf_counter()
+            nested.find(())
+            walks.append(perf_counter() - began)
     parts = rounds(plain, iterations // 12)
     best = min(parts, key=lambda part: part.ratio)
     first, last = (min(part.iteration for part in third) for third in (parts[:4], parts[-4:]))
@@ -249,6 +264,8 @@ async def measure(iterations: int) -> dict[str, float]:
         "iteration_ms_100_events": min(part.iteration for part in rounds(busy, 50)) * 1e3,
         "git_ratio": min(part.ratio for git in in_git for part in rounds(git, 20)),
         "git_cpu_ratio": min(sum(t.iteration for t in git.cpu) / sum(t.reference for t in git.cpu) for git in in_git),
+        "git_ratio_folders": min(part.ratio for part in rounds(wide, 20)),
+        "walk_us": min(walks) / FOLDERS * 1e6,
         "memory_growth_mb": (plain.resident[-1] - plain.resident[0]) / 1e6,
         "time_growth_ratio": last / first,
     }

@@ -25,6 +25,8 @@ PROMISES: dict[str, tuple[tuple[str, ...], dict[str, Kept]]] = {
             ),
             "commit_ratio": lambda found: found["commit_ratio"] <= 8 * max(1, found["slowness"]),
             "git_ratio": lambda found: found["git_ratio"] <= 5,
+            "git_ratio_folders": lambda found: found["git_ratio_folders"] <= 5,
+            "walk_us": lambda found: found["walk_us"] <= 10 * max(1, found["slowness"]),
             "git_cpu_ratio": lambda found: found["git_cpu_ratio"] <= 5,
             "memory_growth_mb": lambda found: found["memory_growth_mb"] < 20,
             "time_growth_ratio": lambda found: found["time_growth_ratio"] < 1.2,
