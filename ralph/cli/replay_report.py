@@ -13,7 +13,7 @@ from ralph.pipeline.evaluate import Rules
 from ralph.pipeline.replay import Pass, Replay, Replayed, Step
 from ralph.records.record import RunRecord
 from ralph.system.text import one_line
-from ralph.watch.report_stats import replay_picture
+from ralph.watch.report_stats import passes_text, replay_picture
 from ralph.watch.terminal import STOP_SIGNS, evidence_text, print_rows, print_text, sign
 
 if TYPE_CHECKING:
@@ -103,7 +103,7 @@ def print_loops(replays: Replays, broken: Sequence[Broken], overrides: str, note
         print_text(out, f"with {one_line(overrides, 400)}\n", style="bold")
     for result in sorted(results, key=attrgetter("saved_cost", "saved", "cost", "passes"), reverse=True)[:_LOOPS]:
         _print_title(out, result)
-        spent = [_passes(result.passes), *([_dollars(result.cost)] if result.cost else [])]
+        spent = [passes_text(result.passes), *([_dollars(result.cost)] if result.cost else [])]
         saved = [f"saves {_saved([result])}", f"cuts {_cut([result])}"] if result.saved else []
         print_text(out, f"  {'; '.join([', '.join(spent), *saved])}")
     if len(results) > _LOOPS:
@@ -206,7 +206,7 @@ def _on_the_way(result: Replayed) -> Iterator[Row]:
         more = ", …" if len(result.resumed) > _ON_THE_WAY else ""
         yield "resumed", f"as it was then, with pass {passes}{more}"
     if result.skipped:
-        yield "skips", f"{_passes(result.skipped)} that met the same rate limit while Ralph would have waited"
+        yield "skips", f"{passes_text(result.skipped)} that met the same rate limit while Ralph would have waited"
 
 
 def _turns(step: Step, result: Replayed) -> bool:
@@ -243,7 +243,7 @@ def _together(results: Iterable[Replayed]) -> str:
     listed = list(results)
     cost = sum(result.cost for result in listed)
     spent = f", {_dollars(cost)}" if cost else ""
-    return f"{len(listed)} runs, {_passes(sum(result.passes for result in listed))}{spent}"
+    return f"{len(listed)} runs, {passes_text(sum(result.passes for result in listed))}{spent}"
 
 
 def _sums(results: Sequence[Replayed]) -> list[Row]:
@@ -256,19 +256,15 @@ def _saved(results: Sequence[Replayed]) -> str:
     passes, unknown = sum(result.saved for result in results), sum(result.saved_costless for result in results)
     whole, cost = sum(result.cost for result in results), sum(result.saved_cost for result in results)
     if not passes or unknown == passes:
-        return _passes(passes)
+        return passes_text(passes)
     missing = f"; {unknown:,} of unknown cost" if unknown else ""
-    return f"{_passes(passes)}, {_dollars(cost)} of {_dollars(whole)}{missing}"
+    return f"{passes_text(passes)}, {_dollars(cost)} of {_dollars(whole)}{missing}"
 
 
 def _cut(results: Sequence[Replayed]) -> str:
     cut, unknown = sum(result.cut for result in results), sum(result.cut_unknown for result in results)
-    told = f"{_passes(cut)} with progress" if cut else "none with known progress"
+    told = f"{passes_text(cut)} with progress" if cut else "none with known progress"
     return f"{told}; {unknown:,} unknown" if unknown else told
-
-
-def _passes(number: int) -> str:
-    return f"{number:,} pass{'' if number == 1 else 'es'}"
 
 
 def _dollars(cost: float) -> str:

@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import Any, Literal, NamedTuple, cast
 
 from ralph.cli.transcripts import Fields, Turn, amount, blocks_of, fields_of, usage_of
-from ralph.executors.program_output import Event, mapping
+from ralph.executors.program_output import Event, mapping, text
 from ralph.system.files import parsed
 
 _PROMPT = 10_000
@@ -59,13 +59,13 @@ Reader = Callable[[Event], Iterator[Step]]
 
 def claude_steps(event: Event) -> Iterator[Step]:
     """Yield the steps in a line of a Claude Code transcript; of a sub-agent only tools and usage count."""
-    kind, blocks, key = _text(event.get("type")), blocks_of(event), _text(mapping(event.get("message")).get("id"))
+    kind, blocks, key = text(event.get("type")), blocks_of(event), text(mapping(event.get("message")).get("id"))
     inner = event.get("isSidechain") is True
-    said = "\n".join(text for block in blocks if (text := _text(block.get("text"))))
-    yield Step("folder", said=_text(event.get("cwd")))
+    said = "\n".join(filter(None, (text(block.get("text")) for block in blocks)))
+    yield Step("folder", said=text(event.get("cwd")))
     if kind == "user":
         results = [block for block in blocks if block.get("type") == "tool_result"]
-        yield from (Step("failed", _text(each.get("tool_use_id"))) for each in results if each.get("is_error") is True)
+        yield from (Step("failed", text(each.get("tool_use_id"))) for each in results if each.get("is_error") is True)
         hidden = event.get("isMeta") is True and not said.startswith(_BY_HOOK)
         if not (results or inner or hidden or event.get("isCompactSummary") is True):
             yield Step("prompt", said=said.removeprefix(_BY_HOOK))
@@ -74,7 +74,7 @@ def claude_steps(event: Event) -> Iterator[Step]:
         yield Step("usage", key, more={**counts, "cost": event.get("costUSD")})
         for block in blocks:
             if block.get("type") == "tool_use":
-                yield _use(_text(block.get("id")), _text(block.get("name")), block.get("input"))
+                yield _use(text(block.get("id")), text(block.get("name")), block.get("input"))
         if said and not inner:
             yield Step("error" if event.get("isApiErrorMessage") is True else "text", key, said)
     elif kind == "cost-state":
@@ -84,48 +84,46 @@ def claude_steps(event: Event) -> Iterator[Step]:
 def codex_steps(event: Event) -> Iterator[Step]:
     """Yield the steps in a line of a Codex session file."""
     item = mapping(event.get("payload"))
-    kind, key = _text(item.get("type")), _text(item.get("call_id"))
-    if _text(event.get("type")) in {"session_meta", "turn_context"}:
-        yield Step("folder", said=_text(item.get("cwd")))
+    kind, key = text(item.get("type")), text(item.get("call_id"))
+    if text(event.get("type")) in {"session_meta", "turn_context"}:
+        yield Step("folder", said=text(item.get("cwd")))
     elif kind == "token_count":
         total = mapping(mapping(item.get("info")).get("total_token_usage"))
         names = {"input_tokens": "input_tokens", "output_tokens": "output_tokens"}
         yield _counts("total", "", total, {**names, "cached_input_tokens": "cache_read_tokens"})
-    elif kind == "message" and _text(item.get("role")) in {"user", "assistant"}:
+    elif kind == "message" and text(item.get("role")) in {"user", "assistant"}:
         blocks = blocks_of({"message": item})
-        said = "\n".join(text for block in blocks if (text := _text(block.get("text"))))
-        yield Step("prompt" if item["role"] == "user" else "text", _text(item.get("id")), said)
+        said = "\n".join(filter(None, (text(block.get("text")) for block in blocks)))
+        yield Step("prompt" if item["role"] == "user" else "text", text(item.get("id")), said)
     elif kind in {"function_call", "custom_tool_call", "local_shell_call"}:
-        yield _use(key, _text(item.get("name")) or kind, item.get("arguments") or item.get("input"))
+        yield _use(key, text(item.get("name")) or kind, item.get("arguments") or item.get("input"))
     elif kind in {"function_call_output", "custom_tool_call_output"}:
-        if _FAILED.search(_text(item.get("output"))[:2_000]):
+        if _FAILED.search(text(item.get("output"))[:2_000]):
             yield Step("failed", key)
     elif kind in {"error", "turn_aborted"}:
-        yield Step("error", said=_text(item.get("message")) or _text(item.get("reason")) or kind)
+        yield Step("error", said=text(item.get("message")) or text(item.get("reason")) or kind)
 
 
 def copilot_steps(event: Event) -> Iterator[Step]:
     """Yield the steps in a line of a Copilot CLI session file; of a sub-agent only tools and usage count."""
     data = mapping(event.get("data"))
-    key, used = _text(data.get("toolCallId")), mapping(data.get("usage"))
+    key, used = text(data.get("toolCallId")), mapping(data.get("usage"))
     match event.get("type"):
         case "session.start" | "session.resume":
-            yield Step("folder", said=_text(mapping(data.get("context")).get("cwd")))
+            yield Step("folder", said=text(mapping(data.get("context")).get("cwd")))
         case "user.message":
-            yield Step("prompt", said=_text(data.get("content")))
+            yield Step("prompt", said=text(data.get("content")))
         case "assistant.message" if not data.get("parentToolCallId") and not event.get("agentId"):
-            yield Step("text", _text(data.get("messageId")), _text(data.get("content")))
+            yield Step("text", text(data.get("messageId")), text(data.get("content")))
         case "tool.execution_start":
-            yield _use(key, _text(data.get("toolName")), data.get("arguments"))
+            yield _use(key, text(data.get("toolName")), data.get("arguments"))
         case "tool.execution_complete" if data.get("success") is False:
             yield Step("failed", key)
         case "session.usage_record":
             names = {"inputTokens": "input_tokens", "outputTokens": "output_tokens"}
-            yield _counts(
-                "usage", _text(used.get("apiCallId")), used, {**names, "cacheReadTokens": "cache_read_tokens"}
-            )
+            yield _counts("usage", text(used.get("apiCallId")), used, {**names, "cacheReadTokens": "cache_read_tokens"})
         case "session.error" | "abort":
-            yield Step("error", said=_text(data.get("message")) or _text(data.get("reason")) or "the turn was aborted")
+            yield Step("error", said=text(data.get("message")) or text(data.get("reason")) or "the turn was aborted")
         case _:
             pass
 
@@ -137,11 +135,11 @@ def orchestrator_steps(event: Event) -> Iterator[Step]:
     yield Step("pass", key)
     match event.get("type"):
         case "text":
-            yield Step("text", key, _text(event.get("text")))
+            yield Step("text", key, text(event.get("text")))
         case "tool_call":
-            yield _use(_text(event.get("id")), _text(event.get("name")), event.get("input"))
+            yield _use(text(event.get("id")), text(event.get("name")), event.get("input"))
         case "error":
-            yield Step("error", said=_text(event.get("message")))
+            yield Step("error", said=text(event.get("message")))
         case "complete":
             names = {"input_tokens": "input_tokens", "output_tokens": "output_tokens"}
             yield _counts("usage", key, event, names)
@@ -272,7 +270,7 @@ def _beyond(total: Event, before: Event) -> Event:
 
 def _moment(value: Any) -> datetime | None:
     try:
-        moment = datetime.fromisoformat(_text(value))
+        moment = datetime.fromisoformat(text(value))
     except ValueError:
         return None
     known = moment.year in _YEARS
@@ -281,19 +279,15 @@ def _moment(value: Any) -> datetime | None:
 
 def _use(key: str, name: str, given: Any) -> Step:
     """Return a call of another agent's tool, by Claude Code's name and arguments for the same effect."""
-    said = _text(given)
+    said = text(given)
     held = mapping(given) or mapping(parsed(said))
     patched = _PATCHED.search(said[:_PROMPT])
-    paths = [patched[1]] if patched else [_text(held.get(each)) for each in ("path", "file_path", "notebook_path")]
+    paths = [patched[1]] if patched else [text(held.get(each)) for each in ("path", "file_path", "notebook_path")]
     command = held.get("cmd") or held.get("command")
     words = cast("list[Any]", command if isinstance(command, list) else [command])
-    said = " ".join(_text(word) for word in words)
+    said = " ".join(text(word) for word in words)
     return Step("use", key, _NAMES.get(name, name), {"file_path": "".join(paths), "command": said})
 
 
 def _counts(kind: Literal["usage", "total"], key: str, given: Event, names: Mapping[str, str]) -> Step:
     return Step(kind, key, more={ours: given.get(theirs) for theirs, ours in names.items()})
-
-
-def _text(value: Any) -> str:
-    return value if isinstance(value, str) else ""

@@ -255,12 +255,12 @@ def _auto(case: Case) -> Claim | None:
     if _contradicts(case):
         return None
     if case.plan is not None and case.plan.all_ticked_during_run:
-        return Claim(reason="every box of the plan was ticked during this run", evidence=_said(case, "boxes"))
+        return Claim(reason="every box of the plan was ticked during this run", evidence=evidence_of(case, "boxes"))
     return _by_words(case)
 
 
 def _exit_signal(case: Case) -> Claim | None:
-    return Claim(reason="EXIT_SIGNAL: true", evidence=_said(case, "exit_signal")) if case.exit_signal else None
+    return Claim(reason="EXIT_SIGNAL: true", evidence=evidence_of(case, "exit_signal")) if case.exit_signal else None
 
 
 def _natural_language(case: Case) -> Claim | None:
@@ -270,7 +270,7 @@ def _natural_language(case: Case) -> Claim | None:
     if analysis.points < 30 or len(analysis.indicators) < 2:
         return None
     reason = f"{analysis.points} points from {', '.join(analysis.indicators)}"
-    return Claim(reason=reason, evidence=_said(case, "completion"))
+    return Claim(reason=reason, evidence=evidence_of(case, "completion"))
 
 
 def _done_signals(case: Case) -> Claim | None:
@@ -278,13 +278,13 @@ def _done_signals(case: Case) -> Claim | None:
     if case.exit_signal is False or not analysis.completion.detected or analysis.confidence < 40:
         return None
     reason = f"confidence {analysis.confidence:g} with {', '.join(analysis.completion.keywords)}"
-    return Claim(reason=reason, evidence=_said(case, "completion"))
+    return Claim(reason=reason, evidence=evidence_of(case, "completion"))
 
 
 def _fix_plan(case: Case) -> Claim | None:
     if case.plan is None or not case.plan.now.total or case.plan.now.open or case.plan.now.problem:
         return None
-    return Claim(reason="every box of the plan is ticked", evidence=_said(case, "boxes"))
+    return Claim(reason="every box of the plan is ticked", evidence=evidence_of(case, "boxes"))
 
 
 def _none(case: Case) -> Claim | None:
@@ -356,7 +356,7 @@ def _explicit(case: Case) -> Claim | None:
         reason="EXIT_SIGNAL: true",
         doubts=(*_doubts(case), *against),
         confirms=all(against.values()) or not case.moved,
-        evidence=_said(case, "exit_signal"),
+        evidence=evidence_of(case, "exit_signal"),
     )
 
 
@@ -379,7 +379,7 @@ def _by_words(case: Case) -> Claim | None:
         doubts=tuple(doubts),
         confirms=not partly,
         by_words=_status_word(case) not in _COMPLETE,
-        evidence=_said(case, "completion"),
+        evidence=evidence_of(case, "completion"),
     )
 
 
@@ -414,7 +414,8 @@ def _status_word(case: Case) -> str:
     return status.status.strip().upper().replace(" ", "_") if isinstance(status, StatusReport) else ""
 
 
-def _said(case: Case, *signals: str) -> tuple[Evidence, ...]:
+def evidence_of(case: Case, *signals: str) -> tuple[Evidence, ...]:
+    """Return the evidence of the signals with these beginnings."""
     return tuple(piece for piece in case.analysis.evidence if piece.signal.startswith(signals))
 
 

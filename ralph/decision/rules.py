@@ -25,11 +25,10 @@ from datetime import datetime, timedelta
 from typing import NamedTuple
 
 from ralph.analysis.reset_time import resets_at
-from ralph.analysis.result import Evidence
 from ralph.analysis.stuck import CIRCLES, NO_OP, TESTING, WATCHING
 from ralph.decision.backing import backing, named
 from ralph.decision.breaker import BreakerState
-from ralph.decision.claims import NOTHING_CHANGED, Case, Claim, open_boxes, too_little, waiting
+from ralph.decision.claims import NOTHING_CHANGED, Case, Claim, evidence_of, open_boxes, too_little, waiting
 from ralph.decision.limits import DecisionSettings, LimitReached
 from ralph.decision.outcomes import (
     LONGEST_WAIT,
@@ -179,7 +178,7 @@ def _logged_out(situation: Situation) -> Halt | None:
     if situation.streaks.logins < situation.settings.unavailable:
         return None
     reason = f"no one is logged in: {_said(case)}; log in as the agent's own program asks, then resume the run"
-    return Halt(stop_reason="executor_unavailable", reason=reason, evidence=_pieces(case, "limited"))
+    return Halt(stop_reason="executor_unavailable", reason=reason, evidence=evidence_of(case, "limited"))
 
 
 def _why_logged_in(situation: Situation) -> str:
@@ -194,7 +193,7 @@ def _limited(situation: Situation) -> Pause | None:
     if limit is not None and limit.until is not None:
         until = max(until, limit.until)
     what = "no one is logged in" if case.logged_out else "rate limited"
-    return Pause(until=until, reason=f"{what}: {_said(case)}".rstrip(": "), evidence=_pieces(case, "limited"))
+    return Pause(until=until, reason=f"{what}: {_said(case)}".rstrip(": "), evidence=evidence_of(case, "limited"))
 
 
 def _said(case: Case) -> str:
@@ -245,7 +244,7 @@ def _blocked(situation: Situation) -> Halt | None:
     if streaks.blocked < settings.blocked and streaks.questions < settings.questions:
         return None
     asked = case.analysis.question or case.analysis.work_summary or "the agent says that it cannot continue alone"
-    return Halt(stop_reason="blocked", reason=asked, evidence=_pieces(case, *_ASKING))
+    return Halt(stop_reason="blocked", reason=asked, evidence=evidence_of(case, *_ASKING))
 
 
 def _why_not_blocked(situation: Situation) -> str:
@@ -361,7 +360,7 @@ def _saturated(situation: Situation) -> Halt | None:
         return None
     count = situation.streaks.test_only
     reason = f"{count} iterations in a row only ran tests{_fate_of_claim(situation)}"
-    return Halt(stop_reason="test_saturation", reason=reason, evidence=_pieces(situation.case, "test_"))
+    return Halt(stop_reason="test_saturation", reason=reason, evidence=evidence_of(situation.case, "test_"))
 
 
 def _why_unsaturated(situation: Situation) -> str:
@@ -476,7 +475,3 @@ def _circles(case: Case) -> str:
 def _only_watches(case: Case) -> bool:
     """Return whether the loop goes in circles only by watching what still runs."""
     return case.analysis.stuck.repeated_patterns == (WATCHING,)
-
-
-def _pieces(case: Case, *signals: str) -> tuple[Evidence, ...]:
-    return tuple(piece for piece in case.analysis.evidence if piece.signal.startswith(signals))

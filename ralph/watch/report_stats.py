@@ -169,14 +169,15 @@ def replay_picture(
         rows = [("cost", cost, f"${cost:,.2f}"), ("with Ralph", left, f"${left:,.2f}")]
     these = "This run" if runs == 1 else f"These {runs:,} runs"
     least = "at least " if costless else ""
-    spent = f"{these} cost {least}${cost:,.2f}" if cost else f"{these} took {_passes(passes)}"
+    spent = f"{these} cost {least}${cost:,.2f}" if cost else f"{these} took {passes_text(passes)}"
     if not saved:
         return [*bars(rows), f"{spent}; Ralph would have let every pass run."]
-    saving = f"${saved_cost:,.2f}" if saved_cost else _passes(saved)
-    lost = f"cut {_passes(cut)} that made progress" if cut else "cut none that is known to have made progress"
+    saving = f"${saved_cost:,.2f}" if saved_cost else passes_text(saved)
+    lost = f"cut {passes_text(cut)} that made progress" if cut else "cut none that is known to have made progress"
     doubt = f" ({cut_unknown:,} unknown)" if cut_unknown else ""
     return [*bars(rows), f"{spent}; Ralph would have saved {saving} and {lost}{doubt}."]
 
 
-def _passes(number: int) -> str:
+def passes_text(number: int) -> str:
+    """Return a number of passes in words."""
     return f"{number:,} pass{'' if number == 1 else 'es'}"

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from ralph.cli.prompt import look_at_plan, read_prompt
+from ralph.cli.run import look_at_plan, read_prompt
 from ralph.errors import UsageError
 
 NO_ENDPOINT = ("--base-url", "http://127.0.0.1:9/v1", "--model", "m", "--verify", "none")
