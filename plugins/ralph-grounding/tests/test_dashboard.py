@@ -49,6 +49,22 @@ def test_questions_by_providers_lead_to_the_answers_side_by_side(run: str) -> No
     assert "A ticket costs 12 euros." in answers.select("section")[1].text
 
 
+def test_questions_are_filtered_and_sorted(run: str) -> None:
+    def listed(**query: str) -> list[str]:
+        return [each.text for each in page(**query).select("td.task")]
+
+    opens, costs = listed()
+    assert listed(find="COST") == [costs]
+    assert listed(order="text") == sorted([opens, costs], key=str.casefold)
+    assert set(listed(order="worst")) == {opens, costs}
+    poor = page(tier="poor", order="worst")
+    assert all("poor" in row.text for row in poor.select("tbody tr"))
+    assert [each.text for each in poor.select("option[selected]")][1:] == ["poor", "worst first"]
+    none = page(find="<b>nothing")
+    assert "None of the 2 questions matches." in none.text
+    assert none.select("input")[0]["value"] == "<b>nothing"
+
+
 def test_the_trend_of_a_provider_has_a_bar_for_each_run(run: str, score: Callable[..., Any]) -> None:
     words = ("batch", "--queries", "queries.yaml", "--responses", "responses.jsonl", "-g", "page.md", "--json")
     assert score(*words).code == 0

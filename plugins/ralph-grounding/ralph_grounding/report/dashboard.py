@@ -82,7 +82,11 @@ async def show_scores(request: "PageRequest", settings: "GroundingSettings") -> 
         rows = [row async for row in store.scores([Condition("run", "=", run.id)], order="oldest", limit=_MOST_ROWS)]
         sides, questions = matrix(run.id, rows)
         trends = await _trends(store, run, sides)
-        return _page(runs=runs, run=run, sides=sides, questions=questions, trends=trends)
+        chosen = {name: query.get(name, "")[:200] for name in ("find", "tier", "order")}
+        shown = selected(questions, **chosen)
+        return _page(
+            runs=runs, run=run, sides=sides, questions=shown, every=len(questions), trends=trends, chosen=chosen
+        )
 
 
 def _page(**values: object) -> Markup:
@@ -110,6 +114,21 @@ def matrix(run_id: str, rows: "Sequence[ScoreRow]") -> tuple[tuple[str, ...], tu
         Question(texts[query], _address(run_id, query), tuple(cells.get(side) for side in sides))
         for query, cells in list(found.items())[:_MOST_QUESTIONS]
     )
+
+
+def selected(questions: Sequence[Question], *, find: str, tier: str, order: str) -> list[Question]:
+    """Return the questions with a text and with an answer of a tier; in order: as asked, "worst" first, or "text"."""
+    found = [
+        each
+        for each in questions
+        if find.casefold() in each.text.casefold()
+        and (not tier or any(cell and cell.tier == tier for cell in each.cells))
+    ]
+    if order == "worst":
+        found.sort(key=lambda each: min((c.score for c in each.cells if c and c.score is not None), default=101.0))
+    elif order == "text":
+        found.sort(key=lambda each: each.text.casefold())
+    return found
 
 
 def _side(answer: "ScoreRow | StoredAnalysis") -> str:
