@@ -290,3 +290,17 @@ def test_what_is_out_of_the_agents_hands_is_blocked() -> None:
     assert analyze_text(text, task="Order the domain").state == "blocked"
     told = "The order is done. Delays outside my control panel are shown in grey; all 9 tests pass."
     assert analyze_text(told, task="Show delays").state == "done"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "If the folder is read-only, the upload now says so. I added it to `upload.py`.",
+        "When the request was denied, the client asks again. I wrote it in `client.py`.",
+        "I added the page. If I am not allowed to write there, it uses the cache.",
+    ],
+)
+def test_what_the_code_does_where_it_is_hindered_is_no_obstacle_of_the_agents(text: str) -> None:
+    analysis = analyze_text(text, task="Build the page")
+    assert analysis.state != "blocked"
+    assert [piece.text for piece in analysis.evidence if piece.signal == "obstacle"] == []

@@ -21,6 +21,7 @@ from ralph.records.record import RunRecord
 from ralph.store import open_store
 from ralph.testing import ScriptedExecutor
 from ralph.testing.store_conformance import sample_run
+from ralph.types import evolve
 from ralph.types.output import Output
 from ralph.workspace import open_workspace
 from ralph.workspace.file_index import FileIndex
@@ -103,6 +104,7 @@ def test_neither_an_active_run_nor_this_one_gives_up_anything(ralph: Callable[..
             await store.append(oldest.id, (), run=oldest.model_copy(update={"state": "paused"}))
 
     anyio.run(revive)
+    assert room(1, current=evolve(last, stop_reason="cancelled")) == [], "whoever stops a run does not wait for that"
     lock = WorkspaceLock(Path(second.workspace or ""))
     lock.acquire("another run in that folder")
     said = room(1, current=last)

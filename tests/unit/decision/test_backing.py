@@ -3,6 +3,7 @@
 import pytest
 
 from ralph.decision.backing import Backing, backing, grade
+from ralph.types import evolve
 from ralph.types.verification import PriorChecks, Verdict, Verification
 
 
@@ -38,6 +39,13 @@ CASES: list[tuple[str, tuple[Verdict, ...] | None, tuple[str, ...], str, str]] =
         (),
         "claimed, not verified",
         "`new` passes, but it is not known to have failed before",
+    ),
+    (
+        "the run changed the tests",
+        (evolve(passes("pytest -q"), changed=("tests/test_a.py",)),),
+        (),
+        "claimed, not verified",
+        "`pytest -q` failed before and passes now (the run changed what it depends on: `tests/test_a.py`)",
     ),
     (
         "the review is lost",

@@ -12,7 +12,7 @@ from ralph.decision.limits import DecisionSettings
 from ralph.decision.outcomes import Continue, Decision, Halt, Streaks
 from ralph.decision.rules import Situation, consider, decide
 from ralph.types import evolve
-from ralph.types.output import Output
+from ralph.types.output import Failed, Output
 from ralph.types.verification import Verdict, Verification
 
 AT = datetime(2026, 1, 1, tzinfo=UTC)
@@ -72,6 +72,14 @@ def test_progress_is_not_stuck_whatever_the_words() -> None:
     decision = ruled(case(stuck=CIRCLES, progressed=True), Streaks(pivoted=True))
     assert isinstance(decision, Continue)
     assert not decision.pivot
+
+
+def test_a_service_that_does_not_answer_is_no_circle_of_the_agents() -> None:
+    for failure, asked in (("unavailable", False), ("crashed", True)):
+        output = Output(outcome=Failed.model_validate({"failure": failure}))
+        decision = ruled(Case(output=output, analysis=Analysis(stuck=CIRCLES)))
+        assert isinstance(decision, Continue)
+        assert bool(decision.pivot) is asked
 
 
 def test_a_pivot_keeps_what_the_agent_has_to_know_besides() -> None:

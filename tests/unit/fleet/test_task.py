@@ -69,6 +69,13 @@ def test_relative_places_are_beside_the_file(tmp_path: Path):
     assert places == [str(tmp_path / "a"), str(tmp_path.parent / "b"), "git@example.org:c.git", "~/d"]
 
 
+def test_a_folder_with_the_name_of_an_address_is_the_folder(tmp_path: Path) -> None:
+    (tmp_path / "shop:main").mkdir()
+    (tmp_path / "tasks.yaml").write_text("- {task: x, repository: 'shop:main'}\n- {task: x, repository: 'shop:next'}\n")
+    places = [task.place for task in read_tasks(tmp_path / "tasks.yaml")]
+    assert places == [str(tmp_path / "shop:main"), "shop:next"]
+
+
 def test_a_tasks_own_place_replaces_the_common_one(tmp_path: Path) -> None:
     tasks = "[{task: a}, {task: b, repository: https://git.example/x}]"
     (tmp_path / "tasks.yaml").write_text(f"folder: /srv/shop\nverify: [make]\ntasks: {tasks}\n")

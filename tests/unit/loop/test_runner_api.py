@@ -270,6 +270,14 @@ async def test_a_cancellation_ends_no_later_run() -> None:
     assert [ended.stop_reason, later.stop_reason] == ["cancelled", "completed"]
 
 
+async def test_a_cancellation_of_nothing_is_forgotten_when_the_runner_is_left(tmp_path: Path) -> None:
+    runner = Runner(executor=ScriptedExecutor(then=DONE), store=MemoryStore(), workspace=tmp_path)
+    async with runner:
+        runner.cancel("enough")
+    async with runner:
+        assert (await runner.run("task")).stop_reason == "completed"
+
+
 def test_another_thread_may_cancel(tmp_path: Path) -> None:
     begun = threading.Event()
 

@@ -206,3 +206,10 @@ def test_who_resumes_after_the_clock_was_set_back_waits_no_longer_for_the_breake
     assert state.paused == Pause(until=now, reason="…")
     later = RunState.of(RUN, [last]).as_of(AT + timedelta(days=1))
     assert breaker.open_until(later.breaker) == AT + timedelta(seconds=60)
+
+
+def test_a_turn_that_was_ended_in_circles_is_told_of_once() -> None:
+    ended: dict[str, Any] = {"outcome": Interrupted(by="circles", detail="the same call"), "tool_calls": 60}
+    assert RunState.of(RUN, [iteration(**ended)]).cut_short == "", "the feedback says so already"
+    halted = iteration(**ended, decision=Halt(stop_reason="stuck", reason="…"))
+    assert RunState.of(RUN, [halted]).cut_short == "it was ended before its time"

@@ -313,6 +313,7 @@ LINES = '[tool.x]\na = """\n[tool]\n"""\nb = [\n  ["c"],\n]\n'
         (OURS + PROJECT, 'tool.ralph.verify = ["true"]\n' + PROJECT, OURS + PROJECT),
         (PROJECT + OURS, PROJECT + 'dependencies = ["ralph-x"]\n' + OURS, "the agent's"),
         (PROJECT, PROJECT + "# ralph\n", "the agent's"),
+        (PROJECT + OURS, PROJECT + "x = 1\n" + OURS.rstrip(), "the agent's"),
         (PROJECT, LINES + PROJECT, "the agent's"),
         (PROJECT, None, "the agent's"),
         ("[[[", PROJECT, "the agent's"),
