@@ -6,13 +6,18 @@ Each test prints lost (tasks that did not complete) and doubled (finished iterat
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
+import tempfile
+import threading
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
+from urllib.parse import parse_qs, urlsplit
 
 import psutil
 import pytest
@@ -57,9 +62,9 @@ class Night:
         self.count, self.iterations = self.count + count, iterations
         self.ralph("submit", "-f", file)
 
-    def start(self, name: str) -> subprocess.Popen[str]:
+    def start(self, name: str, url: str = "") -> subprocess.Popen[str]:
         with (self.folder / f"{name}.out").open("a") as out:
-            words = [sys.executable, str(WORKER), self.url, name, "2", LEASE]
+            words = [sys.executable, str(WORKER), url or self.url, name, "2", LEASE]
             self.workers[name] = subprocess.Popen(words, env=self.env, stdout=out, stderr=out, text=True)
         return self.workers[name]
 
@@ -110,6 +115,63 @@ class Night:
             except subprocess.TimeoutExpired:
                 worker.kill()
                 worker.wait()
+
+
+class Wire:
+    """A way to the database that can be cut: a socket in a folder of its own, which passes everything on."""
+
+    def __init__(self, folder: Path, database: Path) -> None:
+        self._cut = threading.Event()
+        self._ends: list[socket.socket] = []
+        self._threads: list[threading.Thread] = []
+        self._database = str(next(database.glob(".s.PGSQL.*[0-9]")))
+        self._listener = socket.socket(socket.AF_UNIX)
+        self._listener.bind(str(folder / Path(self._database).name))
+        self._listener.listen()
+        self._start(self._accept)
+
+    def _start(self, work: Callable[..., None], *given: socket.socket) -> None:
+        self._threads.append(threading.Thread(target=work, args=given, daemon=True))
+        self._threads[-1].start()
+
+    def _accept(self) -> None:
+        with suppress(OSError), self._listener:
+            while True:
+                near, _ = self._listener.accept()
+                if self._cut.is_set():
+                    near.close()
+                    continue
+                far = socket.socket(socket.AF_UNIX)
+                far.connect(self._database)
+                self._ends += [near, far]
+                self._start(self._pass, near, far)
+                self._start(self._pass, far, near)
+
+    def _pass(self, source: socket.socket, target: socket.socket) -> None:
+        with source:
+            with suppress(OSError):
+                while data := source.recv(65_536):
+                    target.sendall(data)
+            _shut(source, target)
+
+    def cut(self) -> None:
+        self._cut.set()
+        _shut(*self._ends)
+
+    def mend(self) -> None:
+        self._cut.clear()
+
+    def close(self) -> None:
+        self.cut()
+        _shut(self._listener)
+        for thread in self._threads:
+            thread.join(30)
+
+
+def _shut(*ends: socket.socket) -> None:
+    for end in ends:
+        with suppress(OSError):
+            end.shutdown(socket.SHUT_RDWR)
 
 
 @pytest.fixture
@@ -183,6 +245,27 @@ def test_a_worker_is_cut_off_from_the_database_for_longer_than_its_lease(night: 
     own_postgres.start()
     night.wait(done=6, seconds=240)
     check(night)
+
+
+def test_one_worker_alone_is_cut_off_from_the_database(night: Night, own_postgres: Any) -> None:
+    """The others take its tasks; it comes back once it can."""
+    database = parse_qs(urlsplit(own_postgres.get_uri()).query)["host"][0]
+    with tempfile.TemporaryDirectory(prefix="ralph-wire-") as place, closing(Wire(Path(place), Path(database))) as wire:
+        night.submit(6, 5)
+        one = night.start("one", night.url.replace(database, place))
+        wait_until(lambda: night.ended(2), 90)
+        night.start("two")
+        wire.cut()
+        wait_until(lambda: "gives up its" in (night.folder / "one.out").read_text(), 90)
+        night.wait(done=6, seconds=240)
+        check(night)
+        wire.mend()
+        states = lambda: {each["name"]: each["state"] for each in night.status()["workers"]}  # noqa: E731
+        wait_until(lambda: states() == {"one": "working", "two": "working"}, 90)
+        assert one.poll() is None
+        night.submit(2, 5)
+        night.wait(done=8)
+        check(night)
 
 
 def test_a_task_that_kills_its_workers_is_set_aside(night: Night) -> None:
