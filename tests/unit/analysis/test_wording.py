@@ -65,6 +65,13 @@ def test_the_status_block_needs_no_verdict():
     ("text", "task", "state"),
     [
         ("Which would you prefer?", "", "question"),
+        ("Everything is set up. Ready to run whenever you want.", "", "question"),
+        ("Waiting for your command.", "", "question"),
+        ("待命中，等待你的指令。", "", "question"),
+        ("Alles ist eingerichtet. Ich warte auf deinen Befehl.", "", "question"),
+        ("Copy the file to /etc/app, then I can continue.", "", "blocked"),
+        ("failed to run command", "", "error"),
+        ("Pre-flight check is taking longer than expected. Run with LOG=debug to see slow API requests.", "", "error"),
         ("All 74 stories are done. This was no-op session #66. The loop must be stopped.", "", "done"),
         ("Session complete. 8 backlog stories remain.", "", "progress"),
         ("Task completed: the login form (Priority 1.2)", "Work through the plan, one task per session", "progress"),
