@@ -29,6 +29,7 @@ def add_plugins(names: Sequence[str], *, run: bool, as_json: bool) -> None:
         sys.stderr.write(f"ralph: Running `{shlex.join(command)}`.\n")
         sys.stdout.flush()
         sys.stderr.flush()
+        os.chdir("/")  # uv would follow the settings of the folder, which may be a cloned repository
         try:  # the installer may replace Ralph's own files, so no code of Ralph may run after it
             os.execvp(command[0], command)  # noqa: S606 - no shell is wanted
         except OSError as error:

@@ -69,7 +69,7 @@ def install_command(names: Sequence[str], prefix: Path | None = None) -> list[st
     if is_temporary(prefix):
         return ["uvx", "--from", origin or RUNTIME, *_each("--with", places), "ralph"]
     if find_spec("pip"):
-        return [sys.executable, "-m", "pip", "install", *places]
+        return [sys.executable, "-P", "-m", "pip", "install", *places]
     return ["uv", "pip", "install", "--python", sys.executable, *places]
 
 

@@ -74,7 +74,11 @@ def test_other_installers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
         place,
     ]
     monkeypatch.setattr(install, "find_spec", {"pip": object()}.get)
-    assert install_command(["ralph-claude"], tmp_path) == [sys.executable, "-m", "pip", "install", place]
+    with_pip = install_command(["ralph-claude"], tmp_path)
+    assert with_pip == [sys.executable, "-P", "-m", "pip", "install", place]
+    (tmp_path / "pip.py").write_text("open('ran', 'w')")
+    subprocess.run([*with_pip[:4], "--version"], cwd=tmp_path, check=False, capture_output=True)
+    assert not (tmp_path / "ran").exists(), "a pip.py of the folder is not taken for pip"
     (tmp_path / "pipx_metadata.json").touch()
     assert install_command(["ralph-claude"], tmp_path) == ["pipx", "inject", "ralph-runtime", place]
     temporary = tmp_path / "archive-v0" / "x"
@@ -162,6 +166,7 @@ def test_a_plugin_is_added_to_an_environment_of_its_own(tmp_path: Path) -> None:
     call("uv", "pip", "install", "-q", "--python", python, str(CLONE))
     assert "ralph-notify" in call(ralph, "notify", code=2)
     assert f"{PLUGINS}/ralph-notify" in call(ralph, "plugins", "add", "notify")
+    (tmp_path / "uv.toml").write_text("uv follows the settings of the folder, which may be a cloned repository")
     call(ralph, "plugins", "add", "notify", "--run")
     assert "Send a test notification" in call(ralph, "notify", "--help")
     assert json.loads(call(ralph, "plugins", "add", "notify", "--json"))["missing"] == []
