@@ -480,6 +480,14 @@ def test_a_run_is_scored_again_with_a_judge(scored: Score, score: Score, museum:
             assert KEY.encode() not in path.read_bytes(), path
 
 
+def test_a_judge_that_refuses_is_reported_and_the_run_is_scored(scored: Score) -> None:
+    with ModelServer([Fail(401)], then="repeat_last") as server:
+        ran = scored(server)
+    assert (ran.code, "4 of 4 were scored" in ran.out) == (0, True), ran.err
+    assert "4 verdicts not taken, the last because" in ran.err
+    assert "does not accept the key" in ran.err
+
+
 def test_an_estimate_is_printed_and_nothing_is_stored(scored: Score, score: Score) -> None:
     with ModelServer([verdict("absent")], then="repeat_last") as server:
         ran = scored(server, "--estimate")

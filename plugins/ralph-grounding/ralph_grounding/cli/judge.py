@@ -152,7 +152,8 @@ def report_use(judging: "Judging | None") -> None:
         return
     used = judging.used
     said = ", ".join((_questions(used), *(f"{text} {name}" for name, text in _spent(used, ""))))
-    untaken = f"; {counted(used.untaken, 'verdict')} not taken" if used.untaken else ""
+    why = one_line(judging.trouble, 300)
+    untaken = f"; {counted(used.untaken, 'verdict')} not taken, the last because: {why}" if used.untaken else ""
     typer.echo(f"judge {one_line(used.judge)}: {said}{untaken}", err=True)
 
 

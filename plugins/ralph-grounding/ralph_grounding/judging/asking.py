@@ -75,6 +75,8 @@ class Judging:
         self._ended = ""
         self.used = self._use(Tokens(), kept=None, sent=False)
         """The sum over all answers so far."""
+        self.trouble = ""
+        """The reason that the last verdict was not taken; empty if all were."""
 
     async def __aenter__(self) -> Self:
         await self.judge.__aenter__()
@@ -121,7 +123,8 @@ class Judging:
         noted = Judged(judge=self.judge.name, offline=offline.outcome, cached=kept is not None)
         trouble, place = _checked(verdict, part)
         if trouble:
-            noted = evolve(noted, trouble=trouble[:_LONGEST_TROUBLE])
+            self.trouble = trouble[:_LONGEST_TROUBLE]
+            noted = evolve(noted, trouble=self.trouble)
             return evolve(offline, judged=noted), evolve(use, untaken=1)
         if self._cache and not kept:
             await self._cache.keep_verdict(key, self.judge.name, verdict)
