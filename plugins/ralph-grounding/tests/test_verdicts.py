@@ -43,6 +43,8 @@ async def verdict(claim: str, response: str, question: str = "") -> str:
         ("Children pay 9 euros.", "Adults pay 18 euros, children 9 euros.", "found"),
         ("The tour lasts 1.5 hours.", "The tour lasts 90 minutes.", "found"),
         ("The tour lasts 2 hours.", "The tour lasts 90 minutes.", "contradicted"),
+        ("A ticket of kind 6 costs 6 euros.", "A ticket of kind 6 costs 99 euros.", "contradicted"),
+        ("A ticket of kind 6 costs 6 euros.", "A ticket of kind 6 costs 6 euros.", "found"),
         ("The Wren costs €250.", TABLE, "found"),
         ("The Wren costs €410.", TABLE, "contradicted"),
         ("The Finch weighs 1.6 kg.", TABLE, "found"),

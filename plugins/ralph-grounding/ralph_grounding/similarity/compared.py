@@ -224,7 +224,8 @@ class Compared:
         if not own:
             own = [a for a in self._theirs.amounts if len(self._theirs.clauses) == 1]
         for amount in self._ours.amounts:
-            same = any(same_amount(amount, other) for other in own) or self._named_in_question(amount)
+            measured = [other for other in own if amount.dimension and other.dimension == amount.dimension]
+            same = any(same_amount(amount, other) for other in measured or own) or self._named_in_question(amount)
             (matched if same else unmatched).append(amount)
         return matched, unmatched
 
