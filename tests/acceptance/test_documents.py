@@ -29,7 +29,9 @@ FENCE = re.compile(r"^```(sh|console)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 WRITES = re.compile(r'"(create|apply_patch|write\w*|str_replace_editor)"')
 
 STANDINS = ("apt-get", "brew", "createdb", "curl", "gh", "make", "mkdocs", "npm", "pip", "ruff", "ssh", "systemctl")
-"""Programs of others that pages call."""
+"""Programs of others that pages call, as stand-ins: `apt-get`, `brew`, `createdb` and `systemctl` change the machine;
+`curl`, `gh` and `ssh` need an account or a server of the reader's; `make`, `mkdocs`, `npm` and `ruff` need a project
+of theirs. `pip` and `uv` are real in test_installing.py."""
 
 ELSEWHERE = {
     r"uv tool install|^python3 -m venv|^night/bin|^uv build|^uv run --package": "test_installing.py",
