@@ -1,6 +1,7 @@
 """Tasks of a fleet in a repository: workers prepare copies, save the work, and push the result."""
 
 import json
+import os
 import shutil
 import signal
 import subprocess
@@ -52,8 +53,8 @@ def shown(folder: Path, store: str) -> dict[str, Any]:
 
 
 @contextmanager
-def worker(folder: Path, store: str, name: str) -> Generator["subprocess.Popen[str]"]:
-    argv = [sys.executable, str(WORKER), store, name, "1", "3", "--until-empty"]
+def worker(folder: Path, store: str, name: str, *within: str) -> Generator["subprocess.Popen[str]"]:
+    argv = [*within, sys.executable, str(WORKER), store, name, "1", "3", "--until-empty"]
     env = own_environment(folder)
     with (folder / f"{name}.out").open("w") as out, subprocess.Popen(argv, env=env, stdout=out, stderr=out) as made:
         try:
@@ -135,3 +136,28 @@ def test_files_that_were_lost_with_a_worker_fail_the_task(
     assert (said["state"], said["iterations"], round(said["cost"], 6)) == ("failed", 3, 0.003), said
     assert "The files of iteration 3 were lost" in said["reason"]
     assert "`ralph fleet retry t`" in said["reason"]
+
+
+@pytest.mark.skipif(not shutil.which("bwrap"), reason="bubblewrap makes the small disk")
+def test_a_full_disk_fails_the_task_with_the_reason_and_a_retry_with_room_completes_it(
+    source: Repository, tmp_path: Path
+) -> None:
+    (source.path / "large").write_bytes(os.urandom(6_000_000))
+    source.commit("a large file")
+    store, state = str(tmp_path / "ralph.db"), tmp_path / "state"
+    submit(source, tmp_path, store)
+    state.mkdir()
+    small = ("bwrap", "--dev-bind", "/", "/", "--size", "4000000", "--tmpfs", str(state), "--die-with-parent")
+    with worker(tmp_path, store, "one", *small) as made:
+        assert made.wait(PATIENCE) == 0, (tmp_path / "one.out").read_text()
+    said = shown(tmp_path, store)
+    assert (said["state"], said["iterations"]) == ("failed", 0), said
+    assert "No space left on device" in said["reason"], said
+    assert "Traceback" not in (tmp_path / "one.out").read_text()
+    env = own_environment(tmp_path)
+    assert run_ralph(["fleet", "retry", "t", "--store", store], env, tmp_path).returncode == 0
+    with worker(tmp_path, store, "two") as made:
+        assert made.wait(PATIENCE) == 0, (tmp_path / "two.out").read_text()
+    assert shown(tmp_path, store)["state"] == "done"
+    assert source.git("show", "result:part.txt") == "part 3"
+    assert [line.split()[1] for line in (tmp_path / "log").read_text().splitlines() if " end " in line] == [*"123"]
