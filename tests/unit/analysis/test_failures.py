@@ -158,6 +158,11 @@ def test_error_words(subtests: pytest.Subtests) -> None:
 
 
 # covers: S0-77
+def test_an_error_that_ends_the_work_is_an_error_also_where_no_other_word_says_so() -> None:
+    for text in ("Segmentation fault", "Out of memory. The build was killed."):
+        assert analyze_text(text).metrics.error_count == 1
+
+
 def test_a_fatal_error_is_below_the_minimum() -> None:
     analysis = analyze_text("The program ended with a segmentation fault.")
     assert analysis.metrics.level == "below_minimum"

@@ -159,6 +159,10 @@ def test_iterations_that_met_a_rate_limit_are_numbered_but_do_not_count() -> Non
     met = events.IterationFinished(**STAMP, outcome=Failed(failure="rate_limited", status=429), decision=decision)
     crashed = events.IterationFinished(**STAMP, outcome=Failed(failure="crashed"), decision=decision)
     assert view(STARTED, met, met, crashed).limited == 2
+    later: dict[str, Any] = {**STAMP, "iteration": 3}
+    third = events.IterationStarted(**later)
+    begun = STARTED.model_copy(update={"limits": {"max_iterations": 5}})
+    assert view(begun, met, met, third).used(AT) == (("max_iterations", 1, 5),)
     assert numbered(3, 1, 2) == "3, counts as 1 of 1"
     assert numbered(3, 5) == "3 of 5"
     assert numbered(3, None, 2) == "3"
