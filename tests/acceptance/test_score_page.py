@@ -12,12 +12,15 @@ from typing import Any
 import pytest
 import yaml
 
+from ralph.testing import ModelServer, Say
+
 PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "score-answers.md"
 TEXT = PAGE.read_text(encoding="utf-8")
 FACTS = (
     "# Pricing\n\nAcme Cloud costs 9 euros a month for each seat.\nThe free plan has three seats.\n"
     "Refunds are given within 30 days.\n"
 )
+ABSENT = Say(json.dumps({"verdict": "absent", "quote": ""}))
 
 
 def blocks(language: str) -> list[str]:
@@ -46,13 +49,19 @@ class Reader:
         self._environment = {**os.environ, **state, "PATH": path, "NO_COLOR": "1", "COLUMNS": "120"}
 
     def write(self, name: str, text: str) -> None:
-        (self._folder / name).parent.mkdir(exist_ok=True)
+        (self._folder / name).parent.mkdir(parents=True, exist_ok=True)
         (self._folder / name).write_text(text, encoding="utf-8")
 
     def type(self, line: str) -> str:
         words = ("bash", "-c", line)
-        done = subprocess.run(
-            words, cwd=self._folder, env=self._environment, capture_output=True, text=True, check=False, timeout=200
+        done = subprocess.run(  # noqa: PLW1510 - its code is asserted below
+            words,
+            cwd=self._folder,
+            env=self._environment,
+            input="p\n" * 100,
+            capture_output=True,
+            text=True,
+            timeout=200,
         )
         assert done.returncode == 0, f"$ {line}\n{done.stdout}{done.stderr}"
         return done.stdout
@@ -61,9 +70,14 @@ class Reader:
         """Write answers of two providers to the queries."""
         queries = yaml.safe_load((self._folder / "queries.yaml").read_text(encoding="utf-8"))
         answers: list[dict[str, Any]] = [
-            {"query_id": query["id"], "response": "The free plan has three seats.", "provider": provider, "model": "m"}
+            {
+                "query_id": query["id"],
+                "response": f"The free plan {verb} three seats.",
+                "provider": provider,
+                "model": "m",
+            }
             for query in queries
-            for provider in ("openai", "other")
+            for provider, verb in (("openai", "has"), ("other", "might have"))
         ]
         self.write("answers.jsonl", "\n".join(map(json.dumps, answers)))
 
@@ -87,12 +101,21 @@ def test_every_command_of_the_page_works(tmp_path: Path) -> None:
     reader.write("answer.md", blocks("text")[0])
     reader.write("claims.yaml", next(block for block in blocks("yaml") if block.startswith("# claims.yaml")))
     reader.write("docs/pricing.md", FACTS)
+    reader.write("config/ralph/ralph.toml", next(block for block in blocks("toml") if "input_price" in block))
+    with ModelServer([ABSENT], then="repeat_last") as judge:
+        assert follow_the_page(reader, judge) == len(re.findall(r"^(?:\$ )?ralph score", TEXT, re.MULTILINE))
+        assert judge.requests, "the judge of the page was asked"
+
+
+def follow_the_page(reader: Reader, judge: ModelServer) -> int:
+    """Type each command of the page, with this judge's address; return their number."""
     typed = 0
     for command, shown in commands():
         if command.startswith("ralph score batch --queries"):
             reader.answer()
             reader.type(command)  # a second run, to compare
-        said = " ".join(reader.type(reader.with_ids(command)).split())
-        assert all(" ".join(part.split()) in said for part in shown.split("[…]")), f"$ {command}\n{said}"
+        line = reader.with_ids(command).replace("https://api.example.com/v1", judge.base_url)
+        said = " ".join(reader.type(line).split())
+        assert all(" ".join(part.split()) in said for part in shown.split("[…]")), f"$ {line}\n{said}"
         typed += 1
-    assert typed == len(re.findall(r"^(?:\$ )?ralph score", TEXT, re.MULTILINE))
+    return typed
