@@ -246,7 +246,7 @@ def read_prompt(text: str | None, file: Path | None, source: str | None = None) 
         task, source = _decoded(sys.stdin.buffer.read(_MOST_BYTES + 1), "Standard input"), "Standard input"
     elif text is None:
         raise UsageError("There is no task.", _HOW)
-    elif len(text) < 200 and not any(map(str.isspace, text)) and Path(text).is_file():
+    elif len(text) < 200 and not any(map(str.isspace, text)) and os.path.isfile(text):  # noqa: PTH113 - never raises
         raise UsageError(f"The task {text!r} names a file.", f"`ralph run -f {quote(text)}` reads the task from it.")
     else:
         task, source = text, "The task"

@@ -11,7 +11,7 @@ import stat
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from ralph.errors import ProvisionError
 from ralph.executors.program_output import mapping
@@ -44,7 +44,8 @@ def require_unchanged(folder: Path, label: str, *, unpacked: Path | None = None)
     """
     require_private(folder, label)
     place = _place(folder)
-    known: dict[str, list[Any]] = {**mapping(parsed(read_if_regular(place, _MOST_BYTES)))}
+    read = mapping(parsed(read_if_regular(place, _MOST_BYTES))).items()
+    known: dict[str, list[Any]] = {name: about for name, about in read if _is_record(about)}
     found = _look(folder, known)
     sums = [{(name, about[-1]) for name, about in files.items()} for files in (known, found)]
     names = sorted({name for name, _ in sums[0] ^ sums[1]})
@@ -95,6 +96,10 @@ def _is_own(group: int) -> bool:
     return group == 0 or (found.gr_name == name and {*found.gr_mem} <= {name})
 
 
+def _is_record(about: object) -> bool:  # a damaged one does not count
+    return isinstance(about, list) and len(cast("list[object]", about)) == 5 and isinstance(about[-1], str)
+
+
 def _entries(folder: Path) -> Iterator[Path]:
     for where, folders, files in os.walk(folder):
         yield from (Path(where, name) for name in (*folders, *files))
@@ -104,12 +109,10 @@ def _look(folder: Path, known: dict[str, list[Any]]) -> dict[str, list[Any]]:
     """Return size, times, inode and checksum of each file; the checksum from before if the rest is the same."""
     found: dict[str, list[Any]] = {}
     for path in _entries(folder):
-        there = path.lstat()
-        if stat.S_ISDIR(there.st_mode):
+        if stat.S_ISDIR((there := path.lstat()).st_mode):
             continue
-        name = path.relative_to(folder).as_posix()
         state = [there.st_size, there.st_mtime_ns, there.st_ctime_ns, there.st_ino]
-        before = known.get(name)
+        before = known.get(name := path.relative_to(folder).as_posix())
         found[name] = before if before and before[:-1] == state else [*state, _checksum(path, there)]
     return found
 

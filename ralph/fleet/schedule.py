@@ -13,6 +13,9 @@ from ralph.fleet.tables import Tables
 from ralph.fleet.task import NAME, Task, missing_extra, require_no_login
 from ralph.types import evolve
 
+_LONGEST = 60
+"""Characters of a task's name in a schedule: the schedule's name and a number are added."""
+
 
 def next_time(cron: str, after: float) -> float:
     """Return when a schedule is due after a time, both in seconds since 1970.
@@ -38,6 +41,11 @@ async def add_schedule(fleet: Fleet, name: str, cron: str, tasks: list[Task]) ->
     require_no_login(tasks)
     if not re.fullmatch(NAME, name):
         raise UsageError(f"{name[:80]!r} is not the name of a schedule.", "Use letters, digits, dots and dashes.")
+    if long := next((task.name for task in tasks if len(task.name or "") > _LONGEST), None):
+        raise UsageError(
+            f"The name {long!r} is too long for a task of a schedule, which adds its own name and a number.",
+            f"Give it a name of at most {_LONGEST} characters.",
+        )
     due = next_time(cron, await fleet.do(Tables.now))
     body = json.dumps([task.model_dump(mode="json", exclude_defaults=True) for task in tasks])
     await fleet.do(Tables.schedule, name, cron, due, body)
@@ -69,7 +77,8 @@ def _numbered(schedule: dict[str, Any]) -> list[Task]:
     own = {task.name for task in tasks if task.name}
 
     def renamed(name: str) -> str:
-        return f"{schedule['name']}.{name}"[:68] + f".{schedule['count'] + 1}" if name in own else name
+        room = _LONGEST + 8 - len(name)  # the task's own name is whole: it tells it from the schedule's others
+        return f"{schedule['name'][:room]}.{name}.{schedule['count'] + 1}" if name in own else name
 
     return [
         evolve(task, name=task.name and renamed(task.name), after=tuple(renamed(name) for name in task.after))

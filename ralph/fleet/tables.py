@@ -172,7 +172,7 @@ class Tables:
                 self._set(
                     task_id, state="queued", wanted="", kills=0, not_before=0.0, finished_at=0.0, reason="", **run
                 )
-            elif entry.wanted:
+            elif entry.wanted == "pause" and not anew:
                 self._set(task_id, wanted="")
             return entry
 
@@ -230,9 +230,9 @@ class Tables:
             another = row is not None and row.token not in {"", own, worker.token} and row.until > self._time()
             if another and not dead:
                 return False
-            self._take_from([worker.name], kills=0 if own else 1)
-            if alive:
-                given_up = (_task.id.in_(alive), _task.kills > 0, _task.state.not_in(ENDED))
+            kept = self._take_from([worker.name], kills=0 if own else 1)
+            if taken := set(alive).difference(kept):  # by others, who took it for lost
+                given_up = (_task.id.in_(taken), _task.kills > 0, _task.state.not_in(ENDED))
                 self.connection.execute(update(schema.tasks).where(*given_up).values(kills=_task.kills - 1))
             values = self._beating(worker, lease) | {"token": worker.token, "started_at": self._time()}
             self.connection.execute(delete(schema.workers).where(_worker.name == worker.name))
@@ -360,8 +360,11 @@ class Tables:
         """
         with self.database.transaction(self.connection):
             mine = (_task.id == entry.id, _task.worker == worker, _task.turn == entry.turn)
-            if self.connection.scalar(select(_task.id).where(*mine).with_for_update()) is None:
+            row = self.connection.execute(select(_task.wanted).where(*mine).with_for_update()).first()
+            if row is None:
                 return False
+            if state == "paused" and not row.wanted:
+                state, reason = "queued", ""  # the pause was taken back before its worker heard of that
             self._progressed(worker, [progress])
             values: dict[str, Any] = {"state": state, "worker": "", "wanted": "", "reason": reason[:2_000]}
             if state in ENDED:

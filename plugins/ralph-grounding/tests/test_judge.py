@@ -173,6 +173,10 @@ async def test_a_verdict_that_cannot_be_checked_is_not_taken(step, trouble):
         ("“opens at nine”", "It opens at nine.", "opens at nine"),
         ("12 euros", "It costs 112 euros.", None),
         ("open", "It opens.", None),
+        ("The", "The rest is unknown.", None),
+        ("costs 12", "It costs 12.50 euros.", None),
+        ("50 euros", "It costs 12.50 euros.", None),
+        ("costs 12", "It costs 12.", "costs 12"),
         ("九时开门", "博物馆九时开门。", "九时开门"),
         ("costs €12 (.*)", "It costs €12 (.*) today", "costs €12 (.*)"),
         (".*", "anything", None),
@@ -182,6 +186,11 @@ async def test_a_verdict_that_cannot_be_checked_is_not_taken(step, trouble):
 def test_a_quotation_is_looked_for_word_for_word(quote, answer, found):
     span = find_quote(quote, answer)
     assert (span and answer[span.start : span.end]) == found
+
+
+def test_verdicts_of_one_address_are_not_those_of_another():
+    judges = [EndpointJudge(settings(f"http://127.0.0.1:{port}/v1")) for port in (1, 2)]
+    assert len({judge.version for judge in judges}) == 2
 
 
 def test_a_reply_may_stand_in_a_fence():

@@ -84,6 +84,11 @@ def test_the_name_of_a_file_is_not_a_task(ralph: Callable[..., Any], workspace: 
     assert "names a file. `ralph run -f 'it'\"'\"'s.md'` reads the task from it." in ended.err
 
 
+def test_a_long_word_is_a_task() -> None:
+    """The limit of a file's name is in bytes: Chinese has no spaces."""
+    assert read_prompt("修" * 100, None) == "修" * 100
+
+
 @pytest.mark.parametrize(
     ("name", "said"),
     [

@@ -54,6 +54,15 @@ def test_what_was_changed_is_not_started(program: Path, change: str) -> None:
             require_unchanged(program, "Agent 1.2.3")
 
 
+@pytest.mark.parametrize("damaged", ['{"bin/agent": []}', '{"bin/agent": 5}', '{"bin/agent": [1, 2, 3, 4, {}]}'])
+def test_a_damaged_record_is_no_fault_of_ralphs(program: Path, damaged: str) -> None:
+    integrity._place(program).write_text(damaged)  # pyright: ignore[reportPrivateUsage]
+    require_unchanged(program, "Agent 1.2.3")
+    CHANGES["written"](program)
+    with pytest.raises(ProvisionError, match="no longer what Ralph fetched"):
+        require_unchanged(program, "Agent 1.2.3")
+
+
 def test_a_copy_with_other_times_is_the_same_program(program: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for path in program.rglob("*.js"):
         content = path.read_bytes()

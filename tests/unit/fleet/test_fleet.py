@@ -248,6 +248,34 @@ async def test_control(fleet: Fleet):
     assert again.workflow_id != entry.workflow_id
 
 
+async def test_a_pause_that_was_taken_back_does_not_take_effect_later_and_a_stop_is_not_taken_back(fleet: Fleet):
+    task_id = (await fleet.submit([a_task(1)]))[0]
+    worker = await a_worker(fleet)
+    entry = (await taken(fleet, worker))[0]
+    await fleet.pause(task_id)
+    await fleet.resume(task_id)
+    assert await let_go(fleet, entry, worker, "paused"), "its worker has not heard of the resume"
+    assert (await fleet.find(task_id)).state == "queued"
+    await taken(fleet, worker)
+    await fleet.stop(task_id)
+    await fleet.resume(task_id)
+    assert (await fleet.find(task_id)).wanted == "stop"
+
+
+async def test_a_kill_is_forgiven_only_where_others_took_the_task_during_an_outage(fleet: Fleet):
+    task_id = (await fleet.submit([a_task(1)]))[0]
+    for name in ("one", "two"):
+        worker = await a_worker(fleet, name)
+        await taken(fleet, worker)
+        if name == "one":
+            await expire(fleet, worker)
+            await fleet.do(Tables.beat, await a_worker(fleet, "other"), LEASE, [])
+    assert (await fleet.find(task_id)).kills == 1
+    anew = worker.model_copy(update={"token": "of its next lease"})  # pyright: ignore[reportPossiblyUnboundVariable]
+    assert await fleet.do(Tables.register, anew, LEASE, dead=False, own="token of two", alive=[task_id])
+    assert (await fleet.find(task_id)).kills == 1, "nobody took it from the worker two"
+
+
 async def test_a_task_is_found_by_name_id_and_beginning(fleet: Fleet):
     task_id = (await fleet.submit([a_task(1, name="login")]))[0]
     assert {(await fleet.find(name)).id for name in ("login", task_id, task_id[:20])} == {task_id}
@@ -280,6 +308,14 @@ async def test_two_schedules_may_have_tasks_of_one_name(fleet: Fleet):
         await due_now(fleet, name, a_task(1, name="tidy"))
     assert len(await submit_due(fleet)) == 2
     assert {entry.name for entry in await fleet.entries()} == {"one.tidy.1", "two.tidy.1"}
+
+
+async def test_the_tasks_of_a_schedule_with_a_long_name_keep_their_own(fleet: Fleet):
+    await due_now(fleet, "s" * 80, a_task(1, name="frontend-a"), a_task(2, name="f" * 60))
+    assert len(await submit_due(fleet)) == 2
+    assert {(entry.name or "").split(".")[1] for entry in await fleet.entries()} == {"frontend-a", "f" * 60}
+    with pytest.raises(UsageError, match="too long for a task of a schedule"):
+        await add_schedule(fleet, "other", "0 2 * * *", [a_task(1, name="f" * 61)])
 
 
 async def test_a_schedule_that_cannot_be_submitted_says_so_stops_no_other_and_is_caught_up(fleet: Fleet):

@@ -33,6 +33,8 @@ File = Annotated[
 _KEYS: "Mapping[str, Outcome]" = {"p": "present", "a": "absent", "c": "contradicted"}
 _HELP = "p present   a absent   c contradicted   s skip   u undo   q quit"
 _SHOWN = 1_500
+_SEQUENCE = 0.05
+"""Seconds in which the rest of a key's escape sequence comes."""
 
 
 class _Item(NamedTuple):
@@ -212,9 +214,22 @@ def _pressed() -> str:
         line = sys.stdin.readline()
         return line.strip()[:1].lower() or ("?" if line else "")
     key = os.read(sys.stdin.fileno(), 1).decode(errors="replace").lower()
+    if key == "\x1b":
+        return _rest_of_sequence()
     if key == "\x03":
         raise KeyboardInterrupt
     return "" if key == "\x04" else key
+
+
+def _rest_of_sequence() -> str:
+    """Read what an arrow or function key sends after Escape, so that its letters are no labels."""
+    import select
+
+    while select.select([sys.stdin], [], [], _SEQUENCE)[0]:
+        byte = os.read(sys.stdin.fileno(), 1)
+        if not byte or (byte.isalpha() and byte != b"O") or byte == b"~":
+            break
+    return "?"
 
 
 def _show(result: "AnalysisResult", judged: "ClaimJudgement", progress: str) -> None:

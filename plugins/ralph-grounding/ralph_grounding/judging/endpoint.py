@@ -58,7 +58,7 @@ class EndpointJudge(Judge):
             raise UsageError("No model of the judge is named.", "Add --judge-model NAME.")
         self._endpoint = Endpoint(settings.url, key=key, timeout=settings.timeout, setting="--judge")
         self.name = f"{settings.model}@{urlsplit(self._endpoint.shown).hostname}"
-        self.version = PROMPT_VERSION
+        self.version = f"{PROMPT_VERSION} {self._endpoint.shown}"  # kept verdicts are of this very address
         self._settings, self._sleep = settings, sleep
         self._form = _Form()
 

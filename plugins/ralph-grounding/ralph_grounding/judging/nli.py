@@ -7,7 +7,7 @@ neither. Nothing is downloaded, and a folder is weights and tables, never code.
 import hashlib
 import json
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from importlib import import_module
 from importlib.util import find_spec
 from itertools import pairwise
@@ -139,8 +139,7 @@ def _loaded(folder: Path) -> _Model:
         entailment, contradiction = _labels(json.loads((folder / "config.json").read_bytes()))
         tokenizer: Any = import_module("tokenizers").Tokenizer.from_file(str(folder / "tokenizer.json"))
         session: Any = import_module("onnxruntime").InferenceSession(str(weights), providers=["CPUExecutionProvider"])
-        with weights.open("rb") as stream:
-            digest = hashlib.file_digest(stream, "sha256").hexdigest()
+        digest = _digest({*folder.glob("*.json"), *weights.parent.glob(f"{weights.name}*")})  # with external data
     except Exception as error:  # noqa: BLE001 - each library has errors of its own
         raise UsageError(
             f"The model in {folder} cannot be used: {_first_line(error)}.",
@@ -159,6 +158,15 @@ def _loaded(folder: Path) -> _Model:
         return found
 
     return _Model(probabilities, digest)
+
+
+def _digest(files: Iterable[Path]) -> str:
+    """Return a hash of files: their names and what is in them."""
+    total = hashlib.sha256()
+    for path in sorted(files):
+        with path.open("rb") as stream:
+            total.update(f"{path.name} {hashlib.file_digest(stream, 'sha256').hexdigest()}\n".encode())
+    return total.hexdigest()
 
 
 def _labels(config: object) -> tuple[int, int]:

@@ -10,8 +10,8 @@ LONGEST_QUOTE = 2_000
 """Characters of a quotation; a longer one is not taken."""
 
 _MARKS = "\"'“”„‟«»‹›‘’「」『』 \t\r\n"
-_LEAST = 2
-"""The least number of letters and digits that a quotation must have: a single one is in any answer."""
+_TELLING = re.compile(r"\d|[A-Za-z]{4}|[^\W\d_A-Za-z].*[^\W\d_A-Za-z]", re.DOTALL)
+"""A number, a word of four letters, or two letters of another script: shorter words such as "the" are in any answer."""
 
 
 def find_quote(quote: str, answer: str) -> Span | None:
@@ -23,11 +23,11 @@ def find_quote(quote: str, answer: str) -> Span | None:
     if len(quote) > LONGEST_QUOTE:
         return None
     for words in (quote.split(), quote.strip(_MARKS).split()):
-        if sum(character.isalnum() for word in words for character in word) < _LEAST:
+        if not _TELLING.search(" ".join(words)):
             continue
         pattern = r"\s+".join(map(re.escape, words))
-        start = r"(?<![A-Za-z0-9])" if words[0][0].isalnum() and words[0][0].isascii() else ""
-        end = r"(?![A-Za-z0-9])" if words[-1][-1].isalnum() and words[-1][-1].isascii() else ""
+        start = r"(?<![A-Za-z0-9])(?<!\d[.,])" if words[0][0].isalnum() and words[0][0].isascii() else ""
+        end = r"(?![A-Za-z0-9]|[.,]\d)" if words[-1][-1].isalnum() and words[-1][-1].isascii() else ""
         if found := re.search(start + pattern + end, answer):
             return Span(*found.span())
     return None
