@@ -303,7 +303,7 @@ def _assigned(text: str, start: int) -> _Secret | None:
 
 
 def _words(match: re.Match[str]) -> int:
-    """Return the end of a password of several words without quotes, on a line of its own; 0 if there is none."""
+    """Return the end of a password of several words without quotes, on a line of its own; 0 without one."""
     before = match.string[max(match.start() - _CONTEXT, 0) : match.start()]
     found = _PATTERNS["line"].match(match.string, match.end()) if _PATTERNS["alone"].search(before) else None
     return found.end() if found and _is("phrase", found[0]) else 0

@@ -122,7 +122,7 @@ class ClaimMatch(BaseModel, frozen=True):
 
 
 class Judged(BaseModel, frozen=True):
-    """What became of the question to a judge about a claim.
+    """The outcome of a question to a judge about a claim.
 
     Attributes:
         judge: its name.
@@ -318,7 +318,7 @@ class Scores(BaseModel, frozen=True):
 
 
 class JudgeUse(BaseModel, frozen=True):
-    """What a judge was asked, and what it took.
+    """The questions to a judge, and their cost.
 
     Attributes:
         judge: its name.

@@ -108,7 +108,7 @@ def names_judge(settings: GroundingSettings, options: JudgeOptions) -> bool:
 def judging_for(
     settings: GroundingSettings, options: JudgeOptions, store: "GroundingStore | None", *, estimate: bool = False
 ) -> "Judging | None":
-    """Make the judge in force, for use in `async with`; None if there is none.
+    """Make the judge in force, for use in `async with`; None without one.
 
     Args:
         settings: the settings in force.

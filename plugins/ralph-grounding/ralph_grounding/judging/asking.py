@@ -88,7 +88,7 @@ class Judging:
 
     @property
     def identity(self) -> list[str]:
-        """What its verdicts depend on, besides the answers."""
+        """The judge, its version and the mode: all that verdicts depend on besides the answers."""
         return [self.judge.name, self.judge.version, self._settings.mode]
 
     async def judged(

@@ -19,7 +19,7 @@ class Tokens(NamedTuple):
 
 
 class JudgeQuestion(NamedTuple):
-    """What a judge is asked: does the answer make the claim?
+    """A question to a judge: does the answer make the claim?
 
     Attributes:
         question: what the answer is an answer to; may be empty.

@@ -29,7 +29,7 @@ class _Form(NamedTuple):
     temperature: bool = True
 
     def simpler(self, refusal: str) -> "_Form | None":
-        """Return the form to try next after a refusal with this message; None if there is none."""
+        """Return the form to try next after a refusal with this message; None after the simplest."""
         if "max_completion_tokens" in refusal and self.limit == "max_tokens":
             return self._replace(limit="max_completion_tokens")
         if "temperature" in refusal and self.temperature:

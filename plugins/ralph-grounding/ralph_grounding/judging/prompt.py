@@ -63,7 +63,7 @@ def messages(asked: JudgeQuestion) -> list[dict[str, str]]:
 
 
 def read_reply(text: str) -> Reply | None:
-    """Read the object of a reply, also from a fence of Markdown; None if there is none in the right form."""
+    """Read the object of a reply, also from a fence of Markdown; None without one in the right form."""
     if len(text) > _LONGEST_REPLY:
         return None
     try:

@@ -96,7 +96,7 @@ class CompletenessScorer:
 
 
 class _Ruled(NamedTuple):
-    """What a provider measures of a claim, joined with the verdict; `unsure` if no sentence decides."""
+    """The measure of a claim by a provider, with the verdict; `unsure` if no sentence decides."""
 
     support: Support
     unsure: bool = False
