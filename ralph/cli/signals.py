@@ -56,10 +56,10 @@ async def _listen(signals: AsyncIterator[signal.Signals], runner: "Runner", disp
 def _die(number: int, display: "Display") -> NoReturn:
     import psutil
 
-    from ralph.system.process_tree import started_here
+    from ralph.system.process_tree import mark_of_this_process, started_by
 
     for _ in range(3):  # the tree can grow meanwhile
-        for child in {*psutil.Process().children(recursive=True), *started_here()}:
+        for child in {*psutil.Process().children(recursive=True), *started_by(mark_of_this_process())}:
             with suppress(psutil.Error):
                 child.kill()
     name = signal.Signals(number).name

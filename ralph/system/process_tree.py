@@ -13,7 +13,7 @@ import secrets
 import shutil
 import stat
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
@@ -28,7 +28,6 @@ MARK = "RALPH_TURN"
 
 GRACE = 2.0
 """Seconds between the request to end and the kill."""
-
 
 _THIS_PROGRAM = secrets.token_hex(8)
 
@@ -123,26 +122,21 @@ async def end_family(roots: Iterable[psutil.Process], grace: float = GRACE, *, m
     It repeats until nothing is alive, a bounded number of times, because a tree can grow while it is felled. A process
     that is gone already, or is not ours to end, is skipped.
     """
-    family = await anyio.to_thread.run_sync(_family, roots, marker)
-    _signal(family, psutil.Process.terminate)
-    await _wait_gone(family, grace)
-    for _ in range(10):
-        again = await anyio.to_thread.run_sync(_family, family, marker)
-        family = {process for process in again if lives(process)}
-        if not family:
+    family = set(roots)
+    for send, patience in ((psutil.Process.terminate, grace), *[(psutil.Process.kill, 1.0)] * 10):
+        family |= await anyio.to_thread.run_sync(_family, family, marker)
+        living = set(filter(lives, family))
+        if not living:
             return
-        _signal(family, psutil.Process.kill)
-        await _wait_gone(family, 1.0)
+        for process in sorted(living, key=_born):  # an agent with a tool that ends before itself continues its work
+            with suppress(psutil.Error, OSError):
+                send(process)
+        await _wait_gone(living, patience)
 
 
 def survivors(marker: str) -> set[psutil.Process]:
     """Return the processes with the mark, whatever their parent. This reads the environment of every process."""
     return _carrying(lambda mark: mark == marker)
-
-
-def started_here() -> set[psutil.Process]:
-    """Return the processes with any mark that this process made, whatever their parent."""
-    return started_by(mark_of_this_process())
 
 
 def started_by(*process_marks: str) -> set[psutil.Process]:
@@ -182,23 +176,36 @@ _WAITING = {psutil.STATUS_DISK_SLEEP, psutil.STATUS_STOPPED, *([psutil.STATUS_RU
 
 
 def _carrying(wanted: Callable[[str], bool]) -> set[psutil.Process]:
+    """Look at every process, then again at those without variables and those that were started meanwhile."""
     found: set[psutil.Process] = set()
-    pids = psutil.pids()
-    for pause in (0.002, 0.01, 0.05, 0.0):
-        starting: list[int] = []
-        for pid in pids:
+    looked: set[int] = set()
+    for pause in (0.0, 0.002, 0.01, 0.05, 0.0):
+        starting = not looked
+        for pid in set(psutil.pids()) - looked:
+            looked.add(pid)
             with suppress(psutil.Error, OSError):
+                marks = _marks(pid)
+                if marks and not any(map(wanted, marks)):
+                    continue
                 process = psutil.Process(pid)
-                variables = process.environ()
-                if any(map(wanted, variables.get(MARK, "").split(":"))):
+                if not marks:
+                    looked.discard(pid)
+                    starting |= lives(process) and time.time() - process.create_time() < _STARTING
+                elif any(map(wanted, _marks(pid) or marks)):  # its number was not given away meanwhile
                     found.add(process)
-                elif not variables and time.time() - process.create_time() < _STARTING:
-                    starting.append(pid)
-        pids = starting
-        if not pids:
+        if not starting:
             break
         time.sleep(pause)
     return found
+
+
+def _marks(pid: int) -> Sequence[str]:
+    """Return the marks of a process, [""] if it has none; [] if it shows no variables."""
+    if psutil.LINUX:  # psutil's reading takes longer
+        block = os.fsdecode(Path(f"/proc/{pid}/environ").read_bytes())
+    else:
+        block = "\0".join(map("=".join, psutil.Process(pid).environ().items()))
+    return ":".join(re.findall(rf"(?:^|\0){MARK}=([^\0]*)", block)).split(":") if block else []
 
 
 _STARTING = 2.0
@@ -212,15 +219,8 @@ def _family(roots: Iterable[psutil.Process], marker: str | None) -> set[psutil.P
     family = set(roots)
     for root in tuple(family):
         with suppress(psutil.Error):
-            family.update(root.children(recursive=True))
+            family.update(root.children(recursive=True) if root.is_running() else ())
     return family | survivors(marker) if marker else family
-
-
-def _signal(family: Iterable[psutil.Process], send: Callable[[psutil.Process], None]) -> None:
-    """Signal the oldest first: an agent with a tool that ends before the agent itself continues its work."""
-    for process in sorted(family, key=_born):
-        with suppress(psutil.Error, OSError):
-            send(process)
 
 
 def _born(process: psutil.Process) -> tuple[float, int]:

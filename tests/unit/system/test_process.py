@@ -3,6 +3,7 @@ import os
 import secrets
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from time import monotonic
 from typing import cast
@@ -12,8 +13,17 @@ import psutil
 import pytest
 
 from ralph.errors import UsageError
+from ralph.system import process_tree
 from ralph.system.process import ByteStream, ProgramMissingError, require_program, run, spawn
-from ralph.system.process_tree import MARK, end_family, end_tree, new_marker, started_by, started_here, survivors
+from ralph.system.process_tree import (
+    MARK,
+    end_family,
+    end_tree,
+    mark_of_this_process,
+    new_marker,
+    started_by,
+    survivors,
+)
 from ralph.testing import lives, living, until, wait_until
 
 # A child that left its parent's session, as an agent's shells do, and the parent that started it.
@@ -244,23 +254,23 @@ async def test_what_this_process_started_is_known_wherever_it_belongs(tmp_path: 
     stranger = os.environ | {MARK: "another-1.5d"}
     async with spawn(detached("time.sleep(60)"), cwd=tmp_path, env=stranger) as program:
         child = int(await first_line(program.stdout))
-        assert {program.pid, child} <= {found.pid for found in started_here()}
+        assert {program.pid, child} <= {found.pid for found in started_by(mark_of_this_process())}
         psutil.Process(program.pid).kill()
         await program.wait()
-        assert child in {found.pid for found in started_here()}
-    assert child not in {found.pid for found in started_here()}
+        assert child in {found.pid for found in started_by(mark_of_this_process())}
+    assert child not in {found.pid for found in started_by(mark_of_this_process())}
 
 
 async def test_a_program_is_found_that_shows_no_variables_yet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     """Linux shows them only after it has told the parent that the program runs: of 1,500 programs, 14 had none yet."""
-    read = psutil.Process.environ
+    read = process_tree._marks
     looks: list[int] = []
 
-    def environ(process: psutil.Process) -> dict[str, str]:
-        looks.append(process.pid)
-        return {} if looks.count(process.pid) == 1 else read(process)
+    def marks(pid: int) -> Sequence[str]:
+        looks.append(pid)
+        return [] if looks.count(pid) == 1 else read(pid)
 
-    monkeypatch.setattr(psutil.Process, "environ", environ)
+    monkeypatch.setattr(process_tree, "_marks", marks)
     marker = new_marker()
     async with spawn(["sleep", "60"], cwd=tmp_path, marker=marker) as program:
         assert {found.pid for found in survivors(marker)} == {program.pid}
