@@ -54,7 +54,7 @@ def usage_message(error: typer.TyperException, arguments: Sequence[str] = ()) ->
     elif unknown := _UNKNOWN.match(message):
         from ralph.cli.suggestions import of_command
 
-        remedy = of_command(unknown[1], command.list_commands(context), arguments)
+        remedy = of_command(unknown[1], command.list_commands(context), arguments, context.command_path)
         message = f"There is no command {unknown[1]!r}. {remedy}"
     elif over := _LEFT_OVER.match(message):
         from ralph.cli.suggestions import of_left_over

@@ -27,8 +27,7 @@ MEANT: Mapping[str, str] = {
     **dict.fromkeys(("restart", "unpause"), "resume"),
     **dict.fromkeys(("restore", "revert", "undo"), "rollback"),
     **dict.fromkeys(("setting", "settings"), "config"),
-    "clean": "runs prune",
-    "prune": "runs prune",
+    **dict.fromkeys(("clean", "prune"), "runs prune"),
     "plan": "init --plan",
     "reset": "breaker reset",
     "version": "--version",
@@ -38,13 +37,14 @@ _MOST_SHOWN = 80
 _PARTS = {"ralph_executors": "--executor {}", "ralph_task_sources": "--task {}:…"}
 
 
-def of_command(name: str, known: Sequence[str], arguments: Sequence[str]) -> str:
+def of_command(name: str, known: Sequence[str], arguments: Sequence[str], path: str) -> str:
     """Return the remedy for an unknown command: the one that is meant, or that a task needs `ralph run` and quotes.
 
     Args:
         name: the word as given.
         known: the commands that exist there.
         arguments: all words of the call.
+        path: the command that they belong to, such as "ralph".
     """
     if missing := missing_plugin("ralph_commands", name) if "plugins" in known else "":
         return missing
@@ -53,7 +53,7 @@ def of_command(name: str, known: Sequence[str], arguments: Sequence[str]) -> str
             return missing_plugin(hook, name) or f"It is a plug-in, for `ralph run {option.format(name)}`."
     meant = MEANT.get(name.lower(), "")
     if meant.startswith("-") or meant.partition(" ")[0] in known:
-        return f"Did you mean `ralph {meant}`?"
+        return f"Did you mean `{path} {meant}`?"
     words = [word for word in arguments if not word.startswith("-")]
     remedy = nearest(name, known)
     if words[:1] == [name] and not remedy.endswith("?") and len(" ".join(words).split()) > 1:

@@ -9,6 +9,8 @@ Nothing else in Ralph imports DBOS. It keeps one state for a process, so a proce
 import asyncio
 import logging
 import secrets
+import sqlite3
+import sys
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
@@ -17,6 +19,7 @@ from typing import Any, Self
 
 from sqlalchemy import URL
 
+from ralph.errors import UsageError
 from ralph.fleet.task import missing_extra
 from ralph.store import file_of
 from ralph.system.files import take_from_others
@@ -34,6 +37,9 @@ _POLL = 0.25
 
 _KEPT = timedelta(days=30)
 """The time for which the engine's rows of ended workflows are kept."""
+
+_ASKS_FOR_FRACTIONS = sys.version_info >= (3, 12)
+"""DBOS asks SQLite for fractions of a second there; before 3.42, SQLite answers NULL, and no workflow can be stored."""
 
 _AT_ONCE = 1_000
 _OVER = ("SUCCESS", "ERROR", "CANCELLED")
@@ -164,8 +170,11 @@ def _beside(path: Path) -> Path:
 
 def _prepare(path: Path) -> None:
     """Create the file for its owner alone, in write-ahead mode: that halves the time between two steps."""
-    import sqlite3
-
+    if _ASKS_FOR_FRACTIONS and sqlite3.sqlite_version_info < (3, 42):
+        raise UsageError(
+            f"This Python has SQLite {sqlite3.sqlite_version}, and a worker on SQLite needs 3.42 or newer.",
+            "Install Ralph with another build of Python, such as one of uv's, or use PostgreSQL for --store.",
+        )
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     connection = sqlite3.connect(path, timeout=10.0)
     try:

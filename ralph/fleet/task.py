@@ -10,7 +10,10 @@ from typing import Any, cast
 from pydantic import BaseModel, Field, ValidationError, model_validator
 
 from ralph.decision.limits import Limits
-from ralph.errors import UsageError, plainly
+from ralph.errors import SettingError, UsageError, plainly
+from ralph.settings import Source, load_settings, require_numbers, setting_error
+from ralph.settings.consent import leaves
+from ralph.settings.model import ENVIRONMENT_PREFIX, SECRETS
 from ralph.system.files import read_regular
 from ralph.types import evolve
 
@@ -46,7 +49,7 @@ class Task(BaseModel, frozen=True, extra="forbid"):
 
     version: int = Field(default=VERSION, ge=1)
     name: str | None = Field(default=None, pattern=NAME)
-    task: str = Field(min_length=1, max_length=100_000)
+    task: str = Field(max_length=100_000)
     repository: str | None = Field(default=None, min_length=1, max_length=2_000)
     folder: Path | None = None
     ref: str | None = Field(default=None, min_length=1, max_length=250)
@@ -172,13 +175,32 @@ def _table(item: Any, name: str, number: int) -> dict[str, Any]:
 
 
 def _task(values: dict[str, Any], name: str, number: int) -> Task:
+    place = f"{name}: task {number}"
+    origins = dict.fromkeys((*Task.model_fields, *(key for key, _ in leaves(values))), place)
     try:
-        return Task.model_validate(values)
+        task = Task.model_validate(values)
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
-        place = ".".join(map(str, first["loc"]))[:200]
-        said = plainly(first["msg"])
+        if first["loc"]:
+            raise setting_error(error, origins, Task) from None
         raise UsageError(
-            f"{name}: task {number}: {f'{place}: ' if place else ''}{said}.".replace("..", "."),
-            "`ralph fleet submit --help` names the fields of a task.",
+            f"{place}: {plainly(first['msg'])}.", "`ralph fleet submit --help` names the fields of a task."
         ) from None
+    require_numbers(values, task, origins)
+    _require_settings(task.settings, f"{place}: settings")
+    return task
+
+
+def _require_settings(values: dict[str, Any], place: str) -> None:
+    """Raise `SettingError` for settings that no worker could use, or that are not to be stored."""
+    if not values:
+        return
+    load_settings([Source(place, values)])
+    keys = [key for key, _ in leaves(values)]
+    if "store" in keys:
+        raise SettingError("store", place, "the runs of a fleet are in the fleet's own store.", "Leave it out.")
+    if secret := next((each for each in SECRETS if any(f"{key}.".startswith(f"{each}.") for key in keys)), None):
+        variable = f"{ENVIRONMENT_PREFIX}{secret.replace('.', '__').upper()}"
+        raise SettingError(
+            secret, place, "it would be stored for all to read.", f"Set {variable} in the worker's environment."
+        )

@@ -54,6 +54,17 @@ def test_a_place_that_is_wrong_is_refused_at_once(ralph: Ralph, tmp_path: Path, 
     assert "none" in ralph("fleet", "status", "--store", store).out
 
 
+def test_nothing_is_submitted_if_the_settings_of_one_task_are_wrong(ralph: Ralph, tmp_path: Path) -> None:
+    store, file = str(tmp_path / "ralph.db"), tmp_path / "tasks.yaml"
+    file.write_text("folder: .\ntasks:\n- task: x\n- {task: y, settings: {limits: {max_iteration: 3}}}\n")
+    ended = ralph("fleet", "submit", "-f", str(file), "--store", store)
+    said = (
+        "tasks.yaml: task 2: settings: limits.max_iteration: there is no such setting. Did you mean 'max_iterations'?"
+    )
+    assert (ended.code, said in " ".join(ended.err.split())) == (2, True), ended.err
+    assert "none" in ralph("fleet", "status", "--store", store).out
+
+
 def test_a_task_of_a_newer_release_is_listed(ralph: Ralph, tmp_path: Path) -> None:
     store = str(tmp_path / "ralph.db")
     assert ralph("fleet", "submit", "x", "--name", "one", "--folder", str(tmp_path), "--store", store).code == 0

@@ -124,6 +124,7 @@ def test_a_narrow_terminal_cuts_no_option(
         (["--no-such"], "ralph: There is no option --no-such. `ralph --help` shows its use.\n"),
         (["ls"], "ralph: There is no command 'ls'. Did you mean `ralph runs`?\n"),
         (["help", "kill"], "ralph: There is no command 'kill'. Did you mean `ralph stop`?\n"),
+        (["fleet", "cancel", "x"], "ralph: There is no command 'cancel'. Did you mean `ralph fleet stop`?\n"),
         (["help", "nope"], "ralph: There is no command 'nope'. Known: "),
         ([""], "ralph: There is no command ''. Known: "),
         (["github"], "ralph: There is no command 'github'. It is a plug-in, for `ralph run --task github:…`.\n"),

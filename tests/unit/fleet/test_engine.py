@@ -7,6 +7,10 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pytest
+
+from ralph.errors import UsageError
+from ralph.fleet import engine as engine_module
 from ralph.fleet.engine import Engine
 
 OTHER = """
@@ -51,3 +55,15 @@ async def test_a_starting_worker_leaves_the_workflows_of_others_alone(tmp_path: 
         asked = "SELECT recovery_attempts, queue_name FROM workflow_status WHERE workflow_uuid = 'theirs.1'"
         assert connection.execute(asked).fetchall() == [(1, None)]
     connection.close()
+
+
+async def test_a_sqlite_that_is_too_old_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def step(task: str, workflow: str, number: int) -> dict[str, Any]:
+        raise AssertionError
+
+    monkeypatch.setattr(engine_module, "_ASKS_FOR_FRACTIONS", True)
+    monkeypatch.setattr(sqlite3, "sqlite_version_info", (3, 41, 9))
+    monkeypatch.setattr(sqlite3, "sqlite_version", "3.41.9")
+    with pytest.raises(UsageError, match=r"SQLite 3\.41\.9.*3\.42 or newer.*PostgreSQL"):
+        async with Engine(str(tmp_path / "ralph.db"), "one", step):
+            pass

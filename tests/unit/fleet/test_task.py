@@ -7,6 +7,7 @@ import pytest
 from ralph.errors import UsageError
 from ralph.fleet import Task, read_tasks
 
+FINE = "- {task: x, folder: /a, settings: {executor: {model: m}, plugins: {unknown: {here: 1}}}}\n"
 YAML = """
 repository: https://example.org/team/shop.git
 verify: [pytest -q]
@@ -45,6 +46,17 @@ def test_json_and_a_single_task(tmp_path: Path):
         ("- {task: x, repository: --upload-pack=evil}", "begins with a dash"),
         ("- {task: x, folder: /a, color: red}", "task 1: color"),
         ("- {task: x, folder: /a, priority: high}", "task 1: priority"),
+        (
+            "- {task: x, folder: /a, max_iterations: 3}",
+            "task 1: max_iterations: there is no such setting. Did you mean",
+        ),
+        ("- {task: x, folder: /a, limits: {max_iterations: true}}", "task 1: limits.max_iterations: true is not valid"),
+        (f"{FINE}- {{task: x, folder: /a, settings: {{executor: {{nam: a}}}}}}", "task 2: settings: executor.nam"),
+        ("- {task: x, folder: /a, settings: {limits: {max_cost: -3}}}", "settings: limits.max_cost: -3 is not valid"),
+        ("- {task: x, folder: /a, settings: {preset: none}}", "settings: preset: no profile is called 'none'"),
+        ("- {task: x, folder: /a, settings: {store: x.db}}", "settings: store: the runs of a fleet"),
+        ("- {task: x, folder: /a, settings: {executor: {api_key: k}}}", "Set RALPH_EXECUTOR__API_KEY in the worker's"),
+        ("- {task: x, folder: /a, settings: {executor: {headers: {a: k}}}}", "executor.headers: it would be stored"),
         ("- just words", "task 1 is not a table"),
         ("nothing: here", "has no list of tasks"),
         ("[", "cannot be parsed"),
