@@ -8,20 +8,24 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
 from importlib import import_module
-from itertools import pairwise
+from itertools import groupby, pairwise
 from types import ModuleType, NoneType, UnionType
 from typing import Annotated, Any, ClassVar, ForwardRef, Literal, Union, get_args, get_origin
 
+from annotated_types import Ge, Gt
 from pydantic import BaseModel
+from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
-__all__ = ["about", "exported", "reference", "remark"]
+__all__ = ["about", "anchors", "exported", "reference", "remark"]
 
 _DESCRIBED = re.compile(r"^    (\w+(?:, \w+)*): (.*(?:\n {8,}.*)*)", re.MULTILINE)
 _RAISES = re.compile(r"^Raises:\n((?:    .*\n?)+)", re.MULTILINE)
 _WIDTH = 100
 _LONG = 60
 """A default that is longer is left out."""
+
+_BOUNDS = {Gt(0): "positive ", Ge(0): "non-negative "}
 
 _OWN_PAGES = {"ralph.records.events": "[Events](events.md) has the fields of each."}
 """Packages with a page of their own."""
@@ -30,18 +34,32 @@ _UNIONS: dict[frozenset[object], str] = {}
 """The exported names of unions."""
 
 
-def reference(packages: Iterable[str], table: Callable[[list[list[str]]], str]) -> str:
-    """Return a chapter for each package: its names, then each class and function in full.
+def reference(packages: Iterable[str]) -> str:
+    """Return a chapter for each package: its constants and the names of others, then each class and function in full.
 
     A name that several packages export is described in the first one other than `ralph` itself.
     """
     modules = [import_module(name) for name in packages]
-    by_rank = [modules[0], *modules[:0:-1]]
-    homes = {_key(module, name): module.__name__ for module in by_rank for name in exported(module)}
     for module in modules:
         _UNIONS.update({_members_of(getattr(module, name)): name for name in exported(module)})
     _UNIONS.pop(frozenset(), None)
-    return "\n".join(_chapter(module, homes, table) for module in modules)
+    homes = _homes(modules)
+    return "\n".join(_chapter(module, homes) for module in modules)
+
+
+def anchors(packages: Iterable[str]) -> dict[object, str]:
+    """Return the anchor of each class and function that the reference describes."""
+    found = _homes([import_module(name) for name in packages])
+    return {
+        thing: _anchor(f"{home}.{_name(thing)}")
+        for thing, home in found.items()
+        if _is_described(thing) and home not in _OWN_PAGES
+    }
+
+
+def _homes(modules: list[ModuleType]) -> dict[object, str]:
+    by_rank = [modules[0], *modules[:0:-1]]
+    return {_key(module, name): module.__name__ for module in by_rank for name in exported(module)}
 
 
 def exported(module: ModuleType) -> list[str]:
@@ -69,18 +87,21 @@ def _is_described(thing: object) -> bool:
     return inspect.isclass(thing) or inspect.isfunction(thing)
 
 
-def _chapter(module: ModuleType, homes: Mapping[object, str], table: Callable[[list[list[str]]], str]) -> str:
-    rows, parts = [["Name", "What it is"]], list[str]()
+def _chapter(module: ModuleType, homes: Mapping[object, str]) -> str:
+    constants, elsewhere, parts = list[str](), list[str](), list[str]()
     for name in exported(module):
         thing = getattr(module, name)
         home = homes[_key(module, name)]
-        apart = not _is_described(thing) or home in _OWN_PAGES
-        label = f"`{name}`" if apart else f"[`{name}`](#{_anchor(f'{home}.{_name(thing)}')})"
-        rows.append([label, about(thing) or remark(name)])
-        if not apart and home == module.__name__:
-            parts.append(f"### {home}.{_name(thing)}\n\n{_thing(name, thing, table)}")
-    own_page = f"{_OWN_PAGES[module.__name__]}\n\n" if module.__name__ in _OWN_PAGES else ""
-    return "\n".join([f"## {module.__name__}\n\n{own_page}{table(rows)}", *dict.fromkeys(parts)])
+        if not _is_described(thing) or home in _OWN_PAGES:
+            constants.append(f"- `{name}`: {about(thing) or remark(name)}".rstrip(": "))
+        elif home == module.__name__:
+            parts.append(f"### {home}.{_name(thing)}\n\n{_thing(name, thing)}")
+        if _is_described(thing) and home not in _OWN_PAGES and (home, name) != (module.__name__, _name(thing)):
+            elsewhere.append(f"[`{name}`](#{_anchor(f'{home}.{_name(thing)}')})")
+    opening = [_OWN_PAGES[module.__name__]] if module.__name__ in _OWN_PAGES else []
+    opening += [f"From other packages: {', '.join(elsewhere)}."] if elsewhere else []
+    opening += ["\n".join(constants)] if constants else []
+    return "\n".join([f"## {module.__name__}\n", *(f"{each}\n" for each in opening), *dict.fromkeys(parts)])
 
 
 def _anchor(heading: str) -> str:
@@ -91,22 +112,25 @@ def _name(thing: Any) -> str:
     return thing.__name__
 
 
-def _thing(name: str, thing: Any, table: Callable[[list[list[str]]], str]) -> str:
+def _thing(name: str, thing: Any) -> str:
     if not inspect.isclass(thing):
-        return _function(thing, table)
+        return _function(thing)
     fields = _fields(thing)
     described = _described(thing)
-    parts = [_code(_heading(thing, fields)), f"{about(thing)}\n"]
+    heading = [] if _is_plain_model(thing) else [_code(_heading(thing, fields))]
+    parts = [*heading, f"{about(thing)}\n"]
     if fields:
-        rows = [
-            [f"`{each}`", f"`{kind}`", f"`{default}`" if default else "", described.get(each) or more]
-            for each, kind, default, more in fields
-        ]
-        parts.append(table([["Field", "Type", "Default", "What it is"], *rows]))
-    elif parameters := _parameters(thing.__init__, described):
-        parts.append(table([["Parameter", "What it is"], *parameters]))
-    parts += _members(thing, {each for each, *_ in fields}, table)
+        parts.append(
+            _listed((f"{each}{kind}{default}", described.get(each) or more) for each, kind, default, more in fields)
+        )
+    else:
+        parts += _parameters(thing.__init__, described)
+    parts += _members(thing, {each for each, *_ in fields})
     return "\n".join([*parts, *_raises(thing)])
+
+
+def _is_plain_model(thing: type[Any]) -> bool:
+    return thing.__bases__ == (BaseModel,) and bool(thing.model_config.get("frozen"))
 
 
 def _heading(thing: type[Any], fields: list[Any]) -> str:
@@ -116,11 +140,18 @@ def _heading(thing: type[Any], fields: list[Any]) -> str:
     return f"class {_signature(thing.__init__, thing.__name__)}".removesuffix(" -> None")
 
 
-def _function(function: Callable[..., Any], table: Callable[[list[list[str]]], str]) -> str:
-    parts = [_code(_signature(function)), f"{about(function)}\n"]
-    if parameters := _parameters(function, _described(function)):
-        parts.append(table([["Parameter", "What it is"], *parameters]))
+def _function(function: Callable[..., Any]) -> str:
+    parts = [_code(_signature(function)), f"{about(function)}\n", *_parameters(function, _described(function))]
     return "\n".join([*parts, *_raises(function)])
+
+
+def _listed(entries: Iterable[tuple[str, str]]) -> str:
+    """Return a list of codes with their descriptions; neighbours with one description share it."""
+    lines = list[str]()
+    for text, codes in groupby(entries, key=lambda entry: entry[1]):
+        line = f"- {', '.join(f'`{code}`' for code, _ in codes)}"
+        lines.append(f"{line}: {text}" if text else line)
+    return "\n".join(lines) + "\n"
 
 
 def _code(text: str) -> str:
@@ -148,7 +179,7 @@ def _signature(function: Callable[..., Any], name: str = "") -> str:
 
 
 def _type(annotation: Any) -> str:
-    """Return a type as one writes it, without the metadata of `Annotated`."""
+    """Return a type as one writes it, with no more of its metadata than a lower bound."""
     origin, arguments = get_origin(annotation), get_args(annotation)
     match origin:
         case _ if isinstance(annotation, str):
@@ -156,7 +187,7 @@ def _type(annotation: Any) -> str:
         case _ if isinstance(annotation, ForwardRef):
             return annotation.__forward_arg__
         case _ if origin is Annotated or origin is ClassVar:
-            return _type(arguments[0])
+            return _bounded(_type(arguments[0]), arguments[1:])
         case _ if origin in {Union, UnionType}:
             return _union(arguments)
         case _ if origin is Literal:
@@ -198,51 +229,62 @@ def _value(value: object) -> str:
 def _fields(thing: type[Any]) -> list[tuple[str, str, str, str]]:
     """Return the fields of a model, dataclass or named tuple: name, type, default, description."""
     if issubclass(thing, BaseModel):
-        return [
-            (
-                name,
-                _type(field.annotation),
-                _default(PydanticUndefined, field.get_default(call_default_factory=True, validated_data={})),
-                field.description or "",
-            )
-            for name, field in thing.model_fields.items()
-        ]
+        return [(name, *_model_field(field), field.description or "") for name, field in thing.model_fields.items()]
     if dataclasses.is_dataclass(thing):
         found = dataclasses.fields(thing)
         return [
-            (each.name, _type(each.type), _made(each), "")
+            (each.name, f": {_type(each.type)}", _made(each), "")
             for each in found
             if each.init and not each.name.startswith("_")
         ]
     if issubclass(thing, tuple) and hasattr(thing, "_fields"):
         kinds, defaults = inspect.get_annotations(thing), getattr(thing, "_field_defaults", {})
         names: tuple[str, ...] = getattr(thing, "_fields", ())
-        return [(each, _type(kinds.get(each, Any)), _default(None, defaults.get(each, None)), "") for each in names]
+        missing = object()
+        return [
+            (each, f": {_type(kinds.get(each, Any))}", _default(missing, defaults.get(each, missing)), "")
+            for each in names
+        ]
     return []
+
+
+def _model_field(field: FieldInfo) -> tuple[str, str]:
+    """Return the type of a field, unless its default is its only value, and its default."""
+    default = _default(PydanticUndefined, field.get_default(call_default_factory=True, validated_data={}))
+    if get_origin(field.annotation) is Literal and len(get_args(field.annotation)) == 1 and default:
+        return "", default
+    return f": {_bounded(_type(field.annotation), field.metadata)}", default
+
+
+def _bounded(kind: str, metadata: Iterable[Any]) -> str:
+    """Return the name of a number's type with its lower bound."""
+    bounds = [name for bound, name in _BOUNDS.items() if bound in metadata]
+    return "".join([*bounds, kind]) if kind in {"int", "float"} else kind
 
 
 def _made(field: "dataclasses.Field[Any]") -> str:
     if field.default_factory is not dataclasses.MISSING:
         made = field.default_factory()
-        return _value(made) if isinstance(made, tuple | dict | list | str | int) else f"{type(made).__name__}()"
+        return f" = {_value(made) if isinstance(made, tuple | dict | list | str | int) else f'{type(made).__name__}()'}"
     return _default(dataclasses.MISSING, field.default)
 
 
 def _default(missing: object, value: object) -> str:
     if value is missing:
         return ""
-    return f"{type(value).__name__}()" if isinstance(value, BaseModel) else _value(value)
+    return f" = {type(value).__name__}()" if isinstance(value, BaseModel) else f" = {_value(value)}"
 
 
-def _parameters(function: Callable[..., Any], described: Mapping[str, str]) -> list[list[str]]:
+def _parameters(function: Callable[..., Any], described: Mapping[str, str]) -> list[str]:
     if function is object.__init__:
         return []
-    return [[f"`{each}`", described[each]] for each in inspect.signature(function).parameters if each in described]
+    rows = [(each, described[each]) for each in inspect.signature(function).parameters if each in described]
+    return [_listed(rows)] if rows else []
 
 
-def _members(thing: type[Any], fields: set[str], table: Callable[[list[list[str]]], str]) -> Iterator[str]:
+def _members(thing: type[Any], fields: set[str]) -> Iterator[str]:
     """Yield the attributes and methods of a class, those of undocumented bases of Ralph's own included."""
-    attributes, methods = list[list[str]](), list[list[str]]()
+    attributes, methods = list[tuple[str, str]](), list[tuple[str, str]]()
     described, assigned = _described(thing), _assigned(thing)
     taken = inspect.signature(thing.__init__).parameters if "__init__" in vars(thing) else {}
     for name, member in _own(thing).items():
@@ -250,21 +292,21 @@ def _members(thing: type[Any], fields: set[str], table: Callable[[list[list[str]
             continue
         if isinstance(member, property):
             kind = inspect.signature(member.fget).return_annotation if member.fget else Any
-            attributes.append([f"`{name}`", f"`{_type(kind)}`", about(member)])
+            attributes.append((f"{name}: {_type(kind)}", about(member)))
         elif function := _called(member):
             called = re.sub(r",\n\)", ")", _signature(function)).replace("(\n    ", "(").replace("\n    ", " ")
-            methods.append([f"`{called}`", about(function)])
+            methods.append((called, about(function)))
         elif name in described:
             kind = inspect.get_annotations(thing).get(name, type(member))
-            attributes.append([f"`{name}`", f"`{_type(kind)}`", described[name]])
-    seen = {row[0].strip("`") for row in attributes} | fields | set(taken)
+            attributes.append((f"{name}: {_type(kind)}", described[name]))
+    seen = {code.partition(":")[0] for code, _ in attributes} | fields | set(taken)
     attributes += [
-        [f"`{name}`", f"`{assigned[name]}`", text] for name, text in described.items() if name in assigned.keys() - seen
+        (f"{name}: {assigned[name]}", text) for name, text in described.items() if name in assigned.keys() - seen
     ]
     if attributes:
-        yield table([["Attribute", "Type", "What it is"], *attributes])
+        yield f"Attributes:\n\n{_listed(attributes)}"
     if methods:
-        yield table([["Method", "What it does"], *methods])
+        yield f"Methods:\n\n{_listed(methods)}"
 
 
 def _own(thing: type[Any]) -> dict[str, Any]:

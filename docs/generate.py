@@ -155,7 +155,7 @@ def commands() -> str:
 
 def names() -> str:
     """The names that each package exports, with their signatures and fields."""
-    return _API["reference"](PACKAGES, _table)
+    return _API["reference"](PACKAGES)
 
 
 def hooks() -> str:

@@ -19,6 +19,9 @@ PAGES = sorted(
     {ROOT / "README.md", *(ROOT / "docs").rglob("*.md"), *ROOT.glob("plugins/*/README.md")} - {OF_RALPH_ITSELF}
 )
 
+_NAMED = re.compile(r"(?:^### ralph(?:\.\w+)*\.|^- `(?=\w+`)|\[`)(\w+)(?=$|`)", re.MULTILINE)
+"""A heading, a constant, or a link to a name of another package."""
+
 _SHOWN = re.compile(r"^```python\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 
 
@@ -27,7 +30,7 @@ def documented() -> dict[str, set[str]]:
     page = (ROOT / "docs" / "reference" / "python-api.md").read_text(encoding="utf-8")
     sections = re.split(r"^## (ralph[\w.]*)$", page, flags=re.MULTILINE)[1:]
     pairs = zip(sections[::2], sections[1::2], strict=True)
-    named = {name: set(re.findall(r"^\| \[?`(\w+)`", text, re.MULTILINE)) for name, text in pairs}
+    named = {name: set(_NAMED.findall(text)) for name, text in pairs}
     return {**named, "ralph.settings": {"Settings"}}
 
 
