@@ -10,7 +10,7 @@ from functools import cache
 from importlib import import_module
 from itertools import groupby, pairwise
 from types import ModuleType, NoneType, UnionType
-from typing import Annotated, Any, ClassVar, ForwardRef, Literal, Union, get_args, get_origin
+from typing import Annotated, Any, ClassVar, ForwardRef, Literal, Union, cast, get_args, get_origin
 
 from annotated_types import Ge, Gt
 from pydantic import BaseModel
@@ -195,7 +195,7 @@ def _type(annotation: Any) -> str:
         case _ if origin is not None and arguments:
             return f"{_type(origin)}[{', '.join(_type(each) for each in arguments)}]"
         case _ if isinstance(annotation, list):
-            return f"[{', '.join(_type(each) for each in annotation)}]"
+            return f"[{', '.join(map(_type, cast('list[Any]', annotation)))}]"
         case _:
             return _plain(annotation)
 
@@ -237,9 +237,10 @@ def _fields(thing: type[Any]) -> list[tuple[str, str, str, str]]:
             for each in found
             if each.init and not each.name.startswith("_")
         ]
-    if issubclass(thing, tuple) and hasattr(thing, "_fields"):
-        kinds, defaults = inspect.get_annotations(thing), getattr(thing, "_field_defaults", {})
-        names: tuple[str, ...] = getattr(thing, "_fields", ())
+    names: tuple[str, ...] = getattr(thing, "_fields", ())
+    if issubclass(thing, tuple) and names:
+        kinds: Mapping[str, Any] = inspect.get_annotations(cast("type[Any]", thing))
+        defaults: Mapping[str, Any] = getattr(cast("Any", thing), "_field_defaults", {})
         missing = object()
         return [
             (each, f": {_type(kinds.get(each, Any))}", _default(missing, defaults.get(each, missing)), "")
@@ -264,8 +265,9 @@ def _bounded(kind: str, metadata: Iterable[Any]) -> str:
 
 def _made(field: "dataclasses.Field[Any]") -> str:
     if field.default_factory is not dataclasses.MISSING:
-        made = field.default_factory()
-        return f" = {_value(made) if isinstance(made, tuple | dict | list | str | int) else f'{type(made).__name__}()'}"
+        made: Any = field.default_factory()
+        is_plain = isinstance(made, tuple | dict | list | str | int)
+        return f" = {_value(cast('object', made)) if is_plain else f'{type(made).__name__}()'}"
     return _default(dataclasses.MISSING, field.default)
 
 
@@ -286,7 +288,7 @@ def _members(thing: type[Any], fields: set[str]) -> Iterator[str]:
     """Yield the attributes and methods of a class, those of undocumented bases of Ralph's own included."""
     attributes, methods = list[tuple[str, str]](), list[tuple[str, str]]()
     described, assigned = _described(thing), _assigned(thing)
-    taken = inspect.signature(thing.__init__).parameters if "__init__" in vars(thing) else {}
+    taken = set(inspect.signature(thing.__init__).parameters if "__init__" in vars(thing) else ())
     for name, member in _own(thing).items():
         if name in fields or name.startswith(("_", "test_", "model_")):
             continue
@@ -299,7 +301,7 @@ def _members(thing: type[Any], fields: set[str]) -> Iterator[str]:
         elif name in described:
             kind = inspect.get_annotations(thing).get(name, type(member))
             attributes.append((f"{name}: {_type(kind)}", described[name]))
-    seen = {code.partition(":")[0] for code, _ in attributes} | fields | set(taken)
+    seen = {code.partition(":")[0] for code, _ in attributes} | fields | taken
     attributes += [
         (f"{name}: {assigned[name]}", text) for name, text in described.items() if name in assigned.keys() - seen
     ]
@@ -318,9 +320,9 @@ def _own(thing: type[Any]) -> dict[str, Any]:
     return found
 
 
-def _called(member: object) -> Callable[..., Any] | None:
+def _called(member: Any) -> Callable[..., Any] | None:
     if isinstance(member, classmethod | staticmethod):
-        return member.__func__
+        return cast("Any", member).__func__
     return member if inspect.isfunction(member) else None
 
 

@@ -31,7 +31,7 @@ _ATTRIBUTE = re.compile(r"^    (\w+(?:, \w+)*): (.*(?:\n {8,}.*)*)", re.MULTILIN
 _ASTRONOMICAL = 10**9
 """A bound from there on only keeps arithmetic sane."""
 
-_WORDS = {
+_WORDS: dict[Any, str] = {
     str: "text",
     SecretStr: "text",
     int: "whole number",
@@ -230,7 +230,8 @@ def _sections(model: type[BaseModel]) -> Iterator[tuple[str, type[BaseModel]]]:
         inner = next(_models(field.annotation), None)
         if inner is not None:
             origin = get_origin(field.annotation)
-            yield {tuple: f"[[{name}]]", dict: f'[{name}."MODEL"]'}.get(origin, f"[{name}]"), inner
+            headings: dict[Any, str] = {tuple: f"[[{name}]]", dict: f'[{name}."MODEL"]'}
+            yield headings.get(origin, f"[{name}]"), inner
 
 
 def _section(heading: str, model: type[BaseModel]) -> str:
@@ -318,7 +319,7 @@ def _kind(annotation: Any, metadata: Iterable[Any] = (), *, null: bool = False) 
 
 
 def _range(metadata: Iterable[Any]) -> str:
-    signs = {Gt: ("gt", ">"), Ge: ("ge", "≥"), Le: ("le", "≤")}
+    signs: dict[Any, tuple[str, str]] = {Gt: ("gt", ">"), Ge: ("ge", "≥"), Le: ("le", "≤")}
     found = sorted(metadata, key=lambda each: type(each) is Le)
     bounds = [
         f"{sign} {getattr(each, name):g}"
