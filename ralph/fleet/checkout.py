@@ -41,7 +41,7 @@ _INSISTS = 3.0
 
 _SUBJECT = 72
 _WALKED = 1_000_000
-_GITLINK = "160000"
+_GITLINK, _ATTRIBUTES, _MOST_ATTRIBUTES = "160000", ".gitattributes", 100
 _AUTHOR = ("Ralph", "ralph@localhost")
 
 
@@ -98,7 +98,7 @@ class RepositoryCheckout(Checkout):
         self._saved = self._pushed = ""
         self._ref = f"refs/ralph/runs/{run}"
         self._number = 0
-        self._problem = ""
+        self._problem = self._lacks = ""
 
     async def prepare(self) -> None:
         """Make the files. Raises `GitError` or `OSError`."""
@@ -115,6 +115,12 @@ class RepositoryCheckout(Checkout):
         listed = await self._mirror.git("ls-tree", "-r", self.start, max_output=LISTED)
         links = [line.split("\t", 1) for line in listed if line.startswith(_GITLINK)]
         self._submodules = [(path, fields.split(" ")[2]) for fields, path in links if not path.startswith('"')]
+        attributes = [line.split()[2] for line in listed if line.endswith((f"\t{_ATTRIBUTES}", f"/{_ATTRIBUTES}"))]
+        read = [await self._mirror.git("cat-file", "blob", blob) for blob in attributes[:_MOST_ATTRIBUTES]]
+        lacks = [f"the submodules {some_of([path for path, _ in self._submodules])}"] if self._submodules else []
+        if any("filter=lfs" in line and not line.startswith("#") for lines in read for line in lines):
+            lacks.append("the files of git-lfs, but for their pointers")
+        self._lacks = f"The agent worked without {' and '.join(lacks)}." if lacks else ""
 
     async def save(self, note: str = "") -> str:
         try:
@@ -140,8 +146,9 @@ class RepositoryCheckout(Checkout):
     async def deliver(self, record: RunRecord | None = None) -> Delivery:
         reason = record and (record.stop_reason or record.state)
         await self.save(subject(record.task, record.id, reason or "") if record else "")
+        said = f"{self._problem} {self._lacks}".strip()
         if self._tip == self._base:
-            return Delivery("nothing", where=self._mirror.source.address, problem=self._problem)
+            return Delivery("nothing", where=self._mirror.source.address, problem=said)
         refused = ""
         for branch in (self.branch, f"{self.branch}-{self._tip[:8]}"):
             try:
@@ -150,10 +157,9 @@ class RepositoryCheckout(Checkout):
             except GitError as error:
                 refused = refused or f"The branch {self.branch!r} cannot be pushed: {error}."
             else:
-                problem = f"{refused} {self._problem}".strip()
-                return Delivery("pushed", branch, self._tip, self._mirror.source.address, problem)
+                return Delivery("pushed", branch, self._tip, self._mirror.source.address, f"{refused} {said}".strip())
         bundle = await self._bundle()
-        return Delivery("bundle", self.branch, self._tip, str(bundle), f"{refused} {self._problem}".strip())
+        return Delivery("bundle", self.branch, self._tip, str(bundle), f"{refused} {said}".strip())
 
     def _require_same(self) -> None:
         """Raise `GitError` if an agent has put another folder in the place of the workspace."""

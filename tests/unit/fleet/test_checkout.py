@@ -165,8 +165,21 @@ async def test_submodules_stay_in_the_result(source: Repository, tmp_path: Path)
     async with checkout(task(source), 1, tmp_path / "state", run="r1") as place:
         (place.path / "a.txt").write_text("two\n")
         made = await place.deliver()
-    assert made.problem == ""
+    assert made.problem == "The agent worked without the submodules sub."
     assert "sub" in files(source, "ralph/r1")
+
+
+async def test_files_of_git_lfs_stay_pointers_and_the_result_says_so(source: Repository, tmp_path: Path) -> None:
+    pointer = "version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 9\n"
+    source.write("media/.gitattributes", "# what is large\n*.bin filter=lfs diff=lfs merge=lfs -text\n")
+    source.write("media/a.bin", pointer)
+    source.commit("large files")
+    async with checkout(task(source), 1, tmp_path / "state", run="r1") as place:
+        assert (place.path / "media/a.bin").read_text() == pointer
+        (place.path / "a.txt").write_text("two\n")
+        made = await place.deliver()
+    assert made.problem == "The agent worked without the files of git-lfs, but for their pointers."
+    assert source.git("show", "ralph/r1:media/a.bin") == pointer.strip()
 
 
 async def test_what_a_dead_attempt_left_is_removed(source: Repository, tmp_path: Path) -> None:
