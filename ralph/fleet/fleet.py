@@ -134,6 +134,7 @@ class Fleet:
         if self._thread is None:
             raise RuntimeError("Enter the fleet with `async with` first.")
         made = asyncio.get_running_loop().run_in_executor(self._thread, lambda: self._done(call, args, named))
+        made.add_done_callback(lambda done: done.cancelled() or done.exception())  # seen, also if no one waits any more
         return await asyncio.shield(made)
 
     def _done(self, call: Callable[..., _T], args: Sequence[Any], named: Mapping[str, Any]) -> _T:

@@ -1,8 +1,9 @@
 """A fleet's worker with a scripted agent: `python fleet_worker.py URL NAME [SLOTS] [LEASE] [--until-empty]`.
 
 The task's text is JSON: `iterations` until it is done, `seconds` that each takes in a process of its own, `log`, a file
-that gets a line at the start and the end of each, and `kills`, the number of an iteration that kills the worker. With
-FLEET_KILLED_BEFORE=FILE in the environment, the worker that makes that file is killed before it delivers a result.
+that gets a line at the start and the end of each, `kills`, the number of an iteration that kills the worker, and
+`fills`, that of one that fills the disk, with 30 MB at most. With FLEET_KILLED_BEFORE=FILE in the environment, the
+worker that makes that file is killed before it delivers a result.
 """
 
 import json
@@ -10,6 +11,7 @@ import os
 import signal
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 from types import SimpleNamespace
 from typing import ClassVar
@@ -45,6 +47,9 @@ class ScriptedAgent(Executor):
         else:
             await anyio.lowlevel.checkpoint()
         (turn.workspace / "part.txt").write_text(f"part {turn.iteration}\n")
+        if asked.get("fills") == turn.iteration:
+            with suppress(OSError), (turn.workspace / "large").open("wb") as file:
+                file.write(bytes(30_000_000))
         _say(log, turn, "end")
         turn.transcript.used(Usage(input_tokens=100, output_tokens=10, cost=asked.get("cost", 0.001)))
         done = DONE if turn.iteration >= asked["iterations"] else ""

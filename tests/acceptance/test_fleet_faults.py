@@ -5,6 +5,7 @@ Each test prints lost (tasks that did not complete) and doubled (finished iterat
 
 import json
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -115,6 +116,39 @@ class Night:
             except subprocess.TimeoutExpired:
                 worker.kill()
                 worker.wait()
+
+
+FULL = """
+import errno, json, pathlib, subprocess, sys, time
+place, log, file, out, *worker = sys.argv[1:]
+store = place + "/ralph.db"
+ralph = lambda *words: subprocess.run([sys.executable, "-m", "ralph", "fleet", *words, "--store", store],
+                                      check=True, capture_output=True, text=True).stdout
+ended = lambda: pathlib.Path(log).exists() and pathlib.Path(log).read_text().count(" end ")
+status = lambda: json.loads(ralph("status", "--all", "--json"))
+ralph("submit", "-f", file)
+with open(out, "w") as said:
+    start = lambda: subprocess.Popen([*worker[:2], store, *worker[2:]], stdout=said, stderr=said)
+    one = start()
+    while ended() < 2:
+        time.sleep(0.05)
+    try:
+        with open(place + "/filler", "wb", buffering=0) as filler:
+            while True:
+                filler.write(bytes(4096))
+    except OSError as error:
+        assert error.errno == errno.ENOSPC
+    time.sleep(8)
+    pathlib.Path(place, "filler").unlink()
+    ends = time.monotonic() + 120
+    while status()["tasks"].keys() - {"done", "failed"} and time.monotonic() < ends:
+        if one.poll() is not None:
+            one = start()
+        time.sleep(0.5)
+    one.terminate()
+    one.wait(60)
+print(json.dumps(status()))
+"""
 
 
 class Wire:
@@ -295,3 +329,20 @@ def test_a_worker_that_is_asked_to_leave_returns_its_tasks(night: Night) -> None
     night.wait(done=4)
     assert night.log.read_text().count(" start ") == 16, "no iteration was done again"
     check(night)
+
+
+@pytest.mark.skipif(not shutil.which("bwrap"), reason="bubblewrap makes the small disk")
+def test_the_disk_of_a_store_on_sqlite_is_full_for_a_while(tmp_path: Path) -> None:
+    night = Night(tmp_path, str(tmp_path / "submitted.db"))
+    night.submit(4, 5)
+    (small := tmp_path / "small").mkdir()
+    within = ("bwrap", "--dev-bind", "/", "/", "--size", "30000000", "--tmpfs", str(small), "--die-with-parent")
+    words = [sys.executable, "-c", FULL, small, night.log, tmp_path / "tasks.json", tmp_path / "one.out"]
+    argv = [*within, *map(str, words), sys.executable, str(WORKER), "one", "2", LEASE]
+    ended = subprocess.run(argv, env=night.env, capture_output=True, text=True, timeout=300, check=False)
+    assert ended.returncode == 0, (ended.stderr, night.said())
+    said = json.loads(ended.stdout)
+    assert said["tasks"] == {"done": 4}, (said["listed"], night.said())
+    night.status = lambda: said  # its store is gone
+    check(night)
+    assert "Traceback" not in night.said()

@@ -161,3 +161,22 @@ def test_a_full_disk_fails_the_task_with_the_reason_and_a_retry_with_room_comple
     assert shown(tmp_path, store)["state"] == "done"
     assert source.git("show", "result:part.txt") == "part 3"
     assert [line.split()[1] for line in (tmp_path / "log").read_text().splitlines() if " end " in line] == [*"123"]
+
+
+@pytest.mark.skipif(not shutil.which("bwrap"), reason="bubblewrap makes the small disk")
+def test_an_agent_that_fills_the_disk_loses_no_iteration_that_finished(source: Repository, tmp_path: Path) -> None:
+    store, state = str(tmp_path / "ralph.db"), tmp_path / "state"
+    submit(source, tmp_path, store, fills=2)
+    state.mkdir()
+    small = ("bwrap", "--dev-bind", "/", "/", "--size", "9000000", "--tmpfs", str(state), "--die-with-parent")
+    with worker(tmp_path, store, "one", *small) as made:
+        assert made.wait(PATIENCE) == 0, (tmp_path / "one.out").read_text()
+    said = shown(tmp_path, store)
+    assert said["state"] == "failed", said
+    assert "Check the disk of the worker" in said["reason"], said
+    assert "Traceback" not in (tmp_path / "one.out").read_text()
+    assert source.git("show", "result:part.txt") == "part 1", "what was finished before is at the source"
+    with worker(tmp_path, store, "two") as made:
+        assert run_ralph(["fleet", "retry", "t", "--store", store], own_environment(tmp_path), tmp_path).returncode == 0
+        assert made.wait(PATIENCE) == 0, (tmp_path / "two.out").read_text()
+    assert shown(tmp_path, store)["state"] == "done"
