@@ -320,7 +320,8 @@ class PlainWorkspace(Workspace):
         self._repositories = Nested(path)
 
     async def guard(self, run_id: str) -> str:
-        await self._find_inner()
+        if self.protection is not None and not self.protection.recorded:  # later, what is new is never recorded here
+            await self._find_inner()
         return await super().guard(run_id)
 
     async def restore_protected(self, run_id: str, *, until: float | None = None) -> RestoredPaths:

@@ -129,8 +129,7 @@ class Nested:
             if folder is None or folder.state != state:
                 folder = _folder(path, state if now - max(state[-2:]) > SETTLED else ())
             self._folders[path] = folder
-            if folder.inner:
-                waiting += folder.inner
+            waiting += folder.inner
             if folder.kind:
                 kinds[folder.kind].append(Path(path))
         held = [folder for folder in kinds["work tree"] if folder / ".git" not in self._git]

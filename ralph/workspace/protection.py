@@ -94,6 +94,7 @@ class Protection:
         also: further files, absolute, with the reason in words; they exist, so that no new file is moved away for them.
         inner: git's folders of nested repositories; see `Nested`.
         folder: of the record; Ralph's own.
+        recorded: True from the first record until it is discarded.
     """
 
     def __init__(
@@ -102,6 +103,7 @@ class Protection:
         self.also: Mapping[Path, str] = {}
         self.inner: Inner | None = None
         self.folder = memory
+        self.recorded = False
         self._workspace = workspace
         self._project = workspace / "pyproject.toml"
         self._own = tuple(own)
@@ -110,7 +112,6 @@ class Protection:
         self._protected = path_matcher(self._patterns)
         self._noise = Noise()
         self._kept: dict[str, _Kept] = {}
-        self._recorded = False
         self._within: set[str] = set()
         self._written = ""
 
@@ -125,7 +126,7 @@ class Protection:
         In nested repositories, what was not there the first time is recorded once `restore` has found it harmless.
         """
         now, known = self._look(), self._kept
-        new = self._within - known.keys() if self._recorded else set[str]()
+        new = self._within - known.keys() if self.recorded else set[str]()
         self._kept = {
             path: known.get(path, kept) if path in self._within else kept
             for path, kept in now.items()
@@ -135,7 +136,7 @@ class Protection:
             path: [list(kept.state), base64.b64encode(kept.content).decode() if kept.content is not None else None]
             for path, kept in self._kept.items()
         }
-        self._recorded = True
+        self.recorded = True
         text = json.dumps({"run": run_id, "paths": paths, "within": sorted(self._within & paths.keys())})
         if text != self._written:
             self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -152,7 +153,7 @@ class Protection:
 
     def forget(self) -> None:
         """Discard the record."""
-        self._kept, self._recorded, self._written = {}, False, ""
+        self._kept, self.recorded, self._written = {}, False, ""
         with suppress(OSError):
             (self.folder / "protected.json").unlink()
 
@@ -177,17 +178,16 @@ class Protection:
                 (restored if done else left).append(self._called(path))
                 parts |= {self._called(path): part} if done and part else {}
         left += map(self._called, self.inner.beyond if self.inner else ())
-        aside = aside if aside.exists() else None
-        return RestoredPaths(tuple(restored[:_NAMED]), aside, tuple(left[:_NAMED]), parts)
+        return RestoredPaths(tuple(restored[:_NAMED]), aside if aside.exists() else None, tuple(left[:_NAMED]), parts)
 
     def differs(self, run_id: str) -> bool:
         """Return whether a path differs from the run's record."""
         return bool(self._changed(run_id) or (self.inner and self.inner.beyond))
 
     def _changed(self, run_id: str) -> dict[str, _Kept | None]:
-        if not self._recorded and (kept := self._remembered(run_id)) is not None:
-            self._kept, self._recorded = kept, True
-        now = self._look() if self._recorded else {}
+        if not self.recorded and (kept := self._remembered(run_id)) is not None:
+            self._kept, self.recorded = kept, True
+        now = self._look() if self.recorded else {}
         found = {path: (self._kept.get(path), now.get(path)) for path in {*self._kept, *now}}
         return {path: there for path, (before, there) in found.items() if not (before and before.same(there))}
 

@@ -5,6 +5,7 @@ Each is entered with plain git first: one that runs nothing before Ralph looks a
 
 import shutil
 import subprocess
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,7 @@ from ralph.store import MemoryStore
 from ralph.testing import Repository, ScriptedExecutor
 from ralph.types.output import Output
 from ralph.workspace import Workspace, open_workspace
+from ralph.workspace.nested import Inner, Nested
 from ralph.workspace.protection import RestoredPaths
 
 pytestmark = [pytest.mark.attack, pytest.mark.usefixtures("person")]
@@ -271,6 +273,34 @@ async def test_entering_any_folder_runs_nothing(name: str, versioned: bool, temp
     _enter(place.repo.path / entered)
     assert not place.sign.exists()
     assert await workspace.restore_protected("run-1") == RestoredPaths()
+
+
+async def test_folders_are_searched_once_a_turn(
+    template: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A repository that appears between two turns is live for the user's git, so it is made harmless after the next."""
+    place = Place(template, tmp_path)
+    workspace = place.open(tmp_path)
+    looks: list[object] = []
+    find = Nested.find
+
+    def counting(nested: Nested, paths: Iterable[bytes]) -> Inner:
+        looks.append(paths)
+        return find(nested, paths)
+
+    monkeypatch.setattr(Nested, "find", counting)
+    await workspace.guard("run-1")
+    assert await workspace.restore_protected("run-1") == RestoredPaths()
+    looks.clear()
+    place.plant("git init -q node_modules/d && " + FSMONITOR.format("node_modules/d"))
+    await workspace.guard("run-1")
+    assert (await workspace.restore_protected("run-1")).restored == ("node_modules/d/.git/config",)
+    assert len(looks) == 1
+    await workspace.unguard()
+    await workspace.guard("run-2")
+    assert len(looks) == 2
+    _enter(place.repo.path / "node_modules/d")
+    assert not place.sign.exists()
 
 
 @pytest.mark.parametrize("there_before", [True, False])
