@@ -57,12 +57,14 @@ class Turn:
         stepping: a step is running, or waits for a slot.
         due: when the engine should begin the next step, on the monotonic clock.
         spoiled: its store must not serve another run.
+        ended: the record of its run once that has ended.
     """
 
     def __init__(self, entry: Entry, setting: Setting) -> None:
         self.entry = entry
         self.wanted: Literal["", "pause", "stop"] = ""
         self.waiting = self.lost = self.spoiled = self.over = self.stepping = False
+        self.ended: RunRecord | None = None
         self.due = monotonic()
         self.reason = ""
         self._scope = anyio.CancelScope()
@@ -77,6 +79,11 @@ class Turn:
         self._told = (entry.iterations, entry.cost)  # by workers before; nothing is added until the run is open
         self._opened = False
         self._shown = ""
+
+    @property
+    def takes_slot(self) -> bool:
+        """True until the run has ended, unless it waits."""
+        return not self.waiting and self.ended is None
 
     async def live(self) -> None:
         """Make the calls in one task from the first to the last: that is where the runner's own tasks belong."""

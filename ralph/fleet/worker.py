@@ -9,7 +9,7 @@ import os
 import re
 import secrets
 import socket
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack, suppress
 from functools import partial
 from time import monotonic
@@ -30,13 +30,13 @@ from ralph.fleet.tables import Tables
 from ralph.fleet.turn import Rate, Setting, Turn, seconds_until
 from ralph.loop.ownership import has_died, this_process
 from ralph.plugins import Plugins
-from ralph.records.record import Owner, RunRecord
+from ralph.records.record import Owner
 from ralph.store import Store, default_path, open_store
 
 LEASE = 15.0
 """Seconds after which the tasks of a worker that gives no sign of life go to others."""
 
-_POLL = 0.5
+_POLL = 0.25
 _BUSY_AGAIN = 3.0
 """Seconds until a task is tried again whose place or run is in use."""
 
@@ -187,7 +187,7 @@ class Worker:
 
     async def _take(self) -> bool:
         """Take as many tasks as there are free slots; return whether there was one."""
-        free = self._me.slots - sum(not turn.waiting for turn in self._turns.values())
+        free = self._me.slots - sum(turn.takes_slot for turn in self._turns.values())
         if free <= 0 or self._gave_up:
             return False
         try:
@@ -251,7 +251,10 @@ class Worker:
         wait = 0.0
         try:
             async with self._slots:
-                said = await turn.make(partial(self._stepped, turn))
+                said = await turn.make(partial(self._stepped, turn, self._next))
+            if turn.ended is not None:  # publishing the result may take long, and is no iteration
+                self._more.set()
+                said = await turn.make(partial(self._stepped, turn, self._ended))
             wait = said.get("wait", 0.0)
             return said
         except OwnershipLostError:
@@ -260,10 +263,10 @@ class Worker:
         finally:
             turn.stepping, turn.due = False, monotonic() + wait
 
-    async def _stepped(self, turn: Turn) -> dict[str, Any]:
-        """Run a step, and return what the engine keeps of it; no error leaves it but that the task is lost."""
+    async def _stepped(self, turn: Turn, call: Callable[[Turn], Awaitable[dict[str, Any]]]) -> dict[str, Any]:
+        """Make a call, and return what the engine keeps of it; no error leaves it but that the task is lost."""
         try:
-            return await self._returned(turn) or await self._next(turn)
+            return await call(turn)
         except OwnershipLostError:
             raise
         except (RunOwnedError, WorkspaceBusyError) as error:
@@ -278,15 +281,20 @@ class Worker:
             return await self._let_go(turn, "failed", f"a fault in Ralph: {type(error).__name__}: {error}")
 
     async def _next(self, turn: Turn) -> dict[str, Any]:
-        if turn.runner is None and (record := await turn.open(await self._store())) is not None:
-            return await self._ended(turn, record)
+        """Run a step; leave the record of a run that has ended in `turn.ended`."""
+        if (said := await self._returned(turn)) is not None:
+            return said
+        if turn.runner is None and (ended := await turn.open(await self._store())) is not None:
+            turn.ended = ended
+            return {}
         if (per_minute := self._limits.calls_per_minute) is not None:
             wait = await self._fleet.do(Tables.call, per_minute)
             if wait:
                 return self._waits(turn, wait, f"the fleet's limit of {per_minute} iterations a minute")
         step = await turn.step()
         if step.ended is not None:
-            return await self._ended(turn, step.ended)
+            turn.ended = step.ended
+            return {}
         if step.waits:
             return self._waits(turn, seconds_until(step.until), step.reason)
         return await self._returned(turn) or {}
@@ -304,7 +312,9 @@ class Worker:
             return await self._let_go(turn, "paused", "you asked for it")
         return await self._let_go(turn, "queued", "its worker has left") if self.draining else None
 
-    async def _ended(self, turn: Turn, record: RunRecord) -> dict[str, Any]:
+    async def _ended(self, turn: Turn) -> dict[str, Any]:
+        record = turn.ended
+        assert record is not None
         state = "done" if record.stop_reason == "completed" else "failed"
         if record.stop_reason == "cancelled" and turn.wanted == "stop":
             state = "stopped"
@@ -423,7 +433,7 @@ class Worker:
         return self._me.model_copy(
             update={
                 "state": state or ("draining" if self.draining else "working"),
-                "running": sum(not turn.waiting for turn in self._turns.values()),
+                "running": sum(turn.takes_slot for turn in self._turns.values()),
                 "iterations": self._rate.total,
                 "rate": self._rate.of_minute,
                 "load": round(os.getloadavg()[0] / (os.cpu_count() or 1), 2),
