@@ -5,6 +5,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -54,3 +55,25 @@ def test_the_compose_file_and_the_workflow_are_valid_yaml() -> None:
     assert set(composed["services"]) == {"database", "worker"}
     assert composed["services"]["worker"]["stop_grace_period"] == "30m"
     assert "submit" in yaml.safe_load((DEPLOY / "github-submit.yml").read_text(encoding="utf-8"))["jobs"]
+
+
+def _composes(*command: str) -> bool:
+    return (
+        shutil.which(command[0]) is not None
+        and subprocess.run([*command, "version"], capture_output=True, check=False, timeout=60).returncode == 0
+    )
+
+
+@pytest.mark.skipif(not _composes("docker", "compose"), reason="there is no docker compose")
+def test_docker_accepts_the_compose_file() -> None:
+    argv = ["docker", "compose", "-f", str(DEPLOY / "compose.yaml"), "config", "--quiet"]
+    env = {**os.environ, "POSTGRES_PASSWORD": "x"}
+    done = subprocess.run(argv, env=env, capture_output=True, text=True, check=False, timeout=60)
+    assert done.returncode == 0, done.stderr
+
+
+def test_the_image_and_the_workflow_name_extras_that_exist() -> None:
+    project = tomllib.loads((DEPLOY.parent / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    for name in ("worker.Containerfile", "github-submit.yml"):
+        for extras in re.findall(r"(?:/src|ralph-runtime)\[([\w,]+)\]", (DEPLOY / name).read_text(encoding="utf-8")):
+            assert {*extras.split(",")} <= {*project["optional-dependencies"]}, name
