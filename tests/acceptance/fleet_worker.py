@@ -82,7 +82,22 @@ def _killed_before_delivery(flag: Path) -> None:
     RepositoryCheckout.deliver = killed_once
 
 
+def _delivered_after(line: str) -> None:
+    deliver = RepositoryCheckout.deliver
+
+    async def patient(self: RepositoryCheckout, record: RunRecord | None = None) -> Delivery:
+        log = Path(json.loads(record.task)["log"]) if record else Path(os.devnull)
+        with anyio.fail_after(45):
+            while f"\n{line}" not in await anyio.Path(log).read_text():  # noqa: ASYNC110 - the log is a file
+                await anyio.sleep(0.02)
+        return await deliver(self, record)
+
+    RepositoryCheckout.deliver = patient
+
+
 def main() -> None:
+    if line := os.environ.get("FLEET_DELIVERS_AFTER"):
+        _delivered_after(line)
     if flag := os.environ.get("FLEET_KILLED_BEFORE"):
         _killed_before_delivery(Path(flag))
     given = [each for each in sys.argv[1:] if not each.startswith("--")]

@@ -87,25 +87,20 @@ def test_the_result_is_pushed_with_a_commit_for_each_iteration(source: Repositor
     assert source.git("status", "--porcelain") == ""
 
 
-def test_the_next_task_begins_while_a_result_is_pushed(source: Repository, tmp_path: Path) -> None:
-    """The repository accepts a push once the next task has begun, on a worker with one slot."""
+def test_the_next_task_begins_while_a_result_is_delivered(
+    source: Repository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FLEET_DELIVERS_AFTER", "other 1 start")
     store, log = str(tmp_path / "ralph.db"), tmp_path / "log"
-    hook = source.path / ".git" / "hooks" / "pre-receive"
-    hook.parent.mkdir(exist_ok=True)
-    hook.write_text(
-        f"#!/bin/sh\ntimeout {PATIENCE:.0f} sh -c 'until grep -q \"other 1 start\" {log}; do sleep 0.05; done'\n"
-    )
-    hook.chmod(0o755)
     submit(source, tmp_path, store)
     (other := tmp_path / "other").mkdir()
     asked, settings = {"iterations": 1, "log": str(log)}, {"executor": {"name": "fleet-scripted"}}
-    next_one = {"task": json.dumps(asked), "folder": str(other), "verify": ["true"], "settings": settings}
-    (tmp_path / "next.json").write_text(json.dumps([next_one]))
+    following = {"task": json.dumps(asked), "folder": str(other), "verify": ["true"], "settings": settings}
+    (tmp_path / "next.json").write_text(json.dumps([following]))
     more = ["fleet", "submit", "-f", str(tmp_path / "next.json"), "--store", store]
     assert run_ralph(more, own_environment(tmp_path), tmp_path).returncode == 0
     with worker(tmp_path, store, "one") as made:
         assert made.wait(PATIENCE) == 0, (tmp_path / "one.out").read_text()
-    assert source.git("show", "result:part.txt") == "part 3"
     assert "pushed to result" in shown(tmp_path, store)["reason"]
 
 
