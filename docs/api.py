@@ -27,7 +27,7 @@ _LONG = 60
 
 _BOUNDS = {Gt(0): "positive ", Ge(0): "non-negative "}
 
-_OWN_PAGES = {"ralph.records.events": "[Events](events.md) has the fields of each."}
+_OWN_PAGES = {"ralph.records.events": "Each event is a model of [events](events.md)."}
 """Packages with a page of their own."""
 
 _UNIONS: dict[frozenset[object], str] = {}
@@ -92,14 +92,17 @@ def _chapter(module: ModuleType, homes: Mapping[object, str]) -> str:
     for name in exported(module):
         thing = getattr(module, name)
         home = homes[_key(module, name)]
-        if not _is_described(thing) or home in _OWN_PAGES:
+        if home in _OWN_PAGES and "type" in getattr(thing, "model_fields", {}):
+            elsewhere.append(f"[`{name}`](events.md#{thing.model_fields['type'].default})")
+        elif not _is_described(thing) or home in _OWN_PAGES:
             constants.append(f"- `{name}`: {about(thing) or remark(name)}".rstrip(": "))
         elif home == module.__name__:
             parts.append(f"### {home}.{_name(thing)}\n\n{_thing(name, thing)}")
         if _is_described(thing) and home not in _OWN_PAGES and (home, name) != (module.__name__, _name(thing)):
             elsewhere.append(f"[`{name}`](#{_anchor(f'{home}.{_name(thing)}')})")
     opening = [_OWN_PAGES[module.__name__]] if module.__name__ in _OWN_PAGES else []
-    opening += [f"From other packages: {', '.join(elsewhere)}."] if elsewhere else []
+    label = "Described there" if opening else "From other packages"
+    opening += [f"{label}: {', '.join(elsewhere)}."] if elsewhere else []
     opening += ["\n".join(constants)] if constants else []
     return "\n".join([f"## {module.__name__}\n", *(f"{each}\n" for each in opening), *dict.fromkeys(parts)])
 

@@ -8,6 +8,7 @@ import inspect
 import re
 import runpy
 import tomllib
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime
 from importlib import import_module
@@ -28,6 +29,8 @@ _API = runpy.run_path(str(DOCS / "api.py"))
 
 _PLACE = re.compile(r"(<!-- generated: ([a-z]+) -->\n).*?(<!-- end -->)", re.DOTALL)
 _ATTRIBUTE = re.compile(r"^    (\w+(?:, \w+)*): (.*(?:\n {8,}.*)*)", re.MULTILINE)
+_COMMON = 4
+"""An option that so many commands have is described once for all."""
 _ASTRONOMICAL = 10**9
 """A bound from there on only keeps arithmetic sane."""
 
@@ -41,6 +44,10 @@ _WORDS: dict[Any, str] = {
     datetime: "time (ISO 8601)",
     Any: "any",
 }
+
+_VALUES = """A value with a link into the Python API has the fields that stand there. In JSON, a tuple is a list,
+a dict a table, a datetime text (ISO 8601), and None `null`. The other values:
+"""
 
 PACKAGES = (
     "ralph",
@@ -132,15 +139,19 @@ def events() -> str:
     kinds: tuple[type[BaseModel], ...] = get_args(get_args(Event)[0])
     common = kinds[0].__mro__[1]
     values: dict[type[BaseModel], None] = {}
+    elsewhere = _API["anchors"](PACKAGES)
     parts = ["## Every event\n", _fields(common, values)]
     for kind in sorted(kinds, key=lambda kind: _constant(kind, "type")):
         parts += [f"## {_constant(kind, 'type')}\n", _summary(kind), _fields(kind, values, besides=common)]
-    parts.append("## Values\n\nWhat the fields above hold.\n")
+    parts.append(f"## Values\n\n{_VALUES}\n")
     told: dict[str, str] = {}
-    while left := [model for model in values if model.__name__ not in told]:
+    while left := [model for model in values if model.__name__ not in told and model not in elsewhere]:
         for model in left:
             told[model.__name__] = f"### {model.__name__}\n\n{_summary(model)}\n{_fields(model, values)}"
-    return "\n".join([*parts, *(told[name] for name in sorted(told))]).replace("None", "null")
+    text = "\n".join([*parts, *(told[name] for name in sorted(told))]).replace("None", "null")
+    text = text.replace("and null is", "and None is")
+    links = {f"(#{model.__name__.lower()})": f"(python-api.md#{anchor})" for model, anchor in elsewhere.items()}
+    return re.sub(r"\(#\w+\)", lambda link: links.get(link[0], link[0]), text)
 
 
 def commands() -> str:
@@ -149,8 +160,7 @@ def commands() -> str:
 
     group = command()
     context = typer.Context(group, info_name="ralph")
-    found = ((name, group.get_command(context, name)) for name in COMMANDS)
-    return "\n".join(_command(f"ralph {name}", each) for name, each in found)
+    return _commands((f"ralph {name}", group.get_command(context, name)) for name in COMMANDS)
 
 
 def names() -> str:
@@ -182,12 +192,12 @@ def scoring() -> str:
     from ralph_grounding.settings import GroundingSettings
 
     group = typer.main.get_command(app_for(GroundingSettings()))
-    commands = [_command(f"ralph score {name}", each) for name, each in getattr(group, "commands", {}).items()]
+    commands = _commands((f"ralph score {name}", each) for name, each in getattr(group, "commands", {}).items())
     table = "plugins.grounding"
     inner = ((heading.strip("[]"), model) for heading, model in _sections(GroundingSettings))
     settings = [_section(f"[{table}.{name}]", model) for name, model in inner]
     own = _section("", GroundingSettings).replace("## At the top", f"## `[{table}]`")
-    return "\n".join([*commands, own, *settings, _package(ralph_grounding.__name__)])
+    return "\n".join([commands, own, *settings, _package(ralph_grounding.__name__)])
 
 
 PARTS: dict[str, Callable[[], str]] = {
@@ -268,14 +278,14 @@ def _flagged(prefix: str, heading: str, only: str = "") -> str:
 
 
 def _fields(model: type[BaseModel], values: dict[type[BaseModel], None], besides: type[BaseModel] | None = None) -> str:
-    """A table of a model's fields; the models that they hold are noted in `values`."""
-    told = _attributes(model)
-    rows = [["Field", "Type", "What it is"]]
+    """A list of a model's fields; the models that they hold are noted in `values`."""
+    told, lines = _attributes(model), list[str]()
     for name, field in model.model_fields.items():
         if (besides is None or name not in besides.model_fields) and not (besides and name == "type"):
             values.update(dict.fromkeys(_models(field.annotation)))
-            rows.append([f"`{name}`", _kind(field.annotation, field.metadata, null=True), told.get(name, "")])
-    return _table(rows) if len(rows) > 1 else "Nothing besides the common fields.\n"
+            kind = _kind(field.annotation, field.metadata, null=True)
+            lines.append(f"- `{name}`: {kind}{f'; {told[name]}' if told.get(name) else ''}")
+    return "\n".join(lines or ["Nothing besides the common fields."]) + "\n"
 
 
 def _attributes(model: type[BaseModel]) -> dict[str, str]:
@@ -337,27 +347,55 @@ def _models(annotation: Any) -> Iterator[type[BaseModel]]:
         yield from _models(argument)
 
 
-def _command(path: str, command: Any) -> str:
-    context = typer.Context(command, info_name=path)
-    usage = " ".join(command.collect_usage_pieces(context)).replace("[[", "[").replace("]]", "]")
-    rows = [["Option", "What it does"]]
-    for parameter in command.params:
-        if parameter.param_type_name == "option":
-            value = f" {parameter.metavar}" if parameter.metavar else ""
-            spelled = ", ".join(f"`{name}{value}`" for name in (*parameter.opts, *parameter.secondary_opts))
-            rows.append([spelled, parameter.help or ""])
-    about = " ".join((command.help or "").split())
-    parts = [f"## {path}\n", f"```text\n{path} {usage}\n```\n", f"{about}\n"]
-    arguments = [each for each in command.params if each.param_type_name == "argument"]
-    parts += [
-        f"- `{(each.metavar or each.name.upper()).strip('[]')}`: {each.help}\n"
-        for each in arguments
-        if getattr(each, "help", None)
-    ]
-    if len(rows) > 1:
-        parts.append(_table(rows))
-    inner = getattr(command, "commands", {})
-    return "\n".join([*parts, *(_command(f"{path} {name}", each) for name, each in inner.items())])
+def _commands(found: Iterable[tuple[str, Any]]) -> str:
+    """Describe each command; what several have in common is described once, and what one repeats has a link."""
+    each = [one for path, command in found for one in _with_inner(path, command)]
+    uses = Counter(option for _, command in each for option in _options(command))
+    common = [option for option, times in uses.items() if times >= _COMMON]
+    first = {option: path for path, command in reversed(each) for option in _options(command)}
+    shared = [f"- {spelled}: {text}" for spelled, text in common]
+    opening = (
+        ["## Common options\n", "A command names those that it has.\n", "\n".join(shared) + "\n"] if shared else []
+    )
+    return "\n".join([*opening, *(_command(path, command, common, first) for path, command in each)])
+
+
+def _with_inner(path: str, command: Any) -> Iterator[tuple[str, Any]]:
+    yield path, command
+    for name, inner in getattr(command, "commands", {}).items():
+        yield from _with_inner(f"{path} {name}", inner)
+
+
+def _options(command: Any) -> list[tuple[str, str]]:
+    """Return the options and the described arguments of a command, as they are spelled, each with its help."""
+    found: list[tuple[str, str]] = []
+    for each in command.params:
+        if each.param_type_name == "option":
+            value = f" {each.metavar}" if each.metavar else ""
+            names = (*each.opts, *each.secondary_opts)
+            found.append((", ".join(f"`{name}{value}`" for name in names), each.help or ""))
+        elif getattr(each, "help", None):
+            found.append((f"`{(each.metavar or each.name.upper()).strip('[]')}`", each.help))
+    return [(spelled, text.replace("<", "&lt;")) for spelled, text in found]
+
+
+def _command(path: str, command: Any, common: list[tuple[str, str]], first: dict[tuple[str, str], str]) -> str:
+    usage = " ".join(command.collect_usage_pieces(typer.Context(command, info_name=path)))
+    usage = usage.replace("[[", "[").replace("]]", "]")
+    parts = [f"## {path}\n", f"```text\n{path} {usage}\n```\n", f"{' '.join((command.help or '').split())}\n"]
+    own, named = list[str](), dict[str, list[str]]()
+    for option in _options(command):
+        spelled, text = option
+        if option in common:
+            named.setdefault("[Common](#common-options)", []).append(spelled)
+        elif text and first[option] != path:
+            place = first[option]
+            named.setdefault(f"As in [{place}](#{place.replace(' ', '-')})", []).append(spelled)
+        else:
+            own.append(f"- {spelled}: {text}".rstrip(": "))
+    parts += ["\n".join(own) + "\n"] if own else []
+    parts += [f"{label}: {', '.join(options)}.\n" for label, options in named.items()]
+    return "\n".join(parts)
 
 
 def _package(name: str) -> str:

@@ -146,10 +146,7 @@ class Failed(BaseModel, frozen=True, defer_build=True):
 
 
 class Interrupted(BaseModel, frozen=True, defer_build=True):
-    """Ralph itself ended the turn; the output until then is kept.
-
-    A signal came, a limit was reached within the turn, or the agent repeated denied or identical tool calls.
-    """
+    """Ralph ended the turn, output kept: a signal, a limit in the turn, or repeated denied or identical tool calls."""
 
     kind: Literal["interrupted"] = "interrupted"
     by: Literal["signal", "limit", "denials", "circles"]
