@@ -120,8 +120,10 @@ def _thing(name: str, thing: Any) -> str:
         return _function(thing)
     fields = _fields(thing)
     described = _described(thing)
-    heading = [] if _is_plain_model(thing) else [_code(_heading(thing, fields))]
-    parts = [*heading, f"{about(thing)}\n"]
+    heading = "" if _is_plain_model(thing) else _heading(thing, fields)
+    is_short = heading.endswith(thing.__name__)
+    parts = [_code(heading)] if heading and not is_short else []
+    parts.append(f"`{heading}`: {about(thing)}\n" if is_short else f"{about(thing)}\n")
     if fields:
         parts.append(
             _listed((f"{each}{kind}{default}", described.get(each) or more) for each, kind, default, more in fields)
