@@ -1,9 +1,10 @@
 """A fleet's worker with a scripted agent: `python fleet_worker.py URL NAME [SLOTS] [LEASE] [--until-empty]`.
 
-The task's text is JSON: `iterations` until it is done, `seconds` that each takes in a process of its own, `log`, a file
-that gets a line at the start and the end of each, `kills`, the number of an iteration that kills the worker, and
-`fills`, that of one that fills the disk, with 30 MB at most. With FLEET_KILLED_BEFORE=FILE in the environment, the
-worker that makes that file is killed before it delivers a result.
+The task's text is JSON: `iterations` until it is done, `seconds` that each takes in a process of its own, or `gate`, a
+folder in which such a process waits for a file named by the iteration's number, `log`, a file that gets a line at the
+start and the end of each, `kills`, the number of an iteration that kills the worker, and `fills`, that of one that fills
+the disk, with 30 MB at most. With FLEET_KILLED_BEFORE=FILE in the environment, the worker that makes that file is killed
+before it delivers a result.
 """
 
 import json
@@ -42,7 +43,10 @@ class ScriptedAgent(Executor):
         _say(log, turn, "start")
         if asked.get("kills") == turn.iteration:
             os.kill(os.getpid(), signal.SIGKILL)
-        if asked.get("seconds"):
+        if gate := asked.get("gate"):
+            wait = 'until [ -e "$0" ]; do sleep 0.05; done'
+            await run(["sh", "-c", wait, f"{gate}/{turn.iteration}"], cwd=turn.workspace, timeout=None)
+        elif asked.get("seconds"):
             await run(["sleep", str(asked["seconds"])], cwd=turn.workspace, timeout=None)
         else:
             await anyio.lowlevel.checkpoint()

@@ -21,11 +21,12 @@ pytestmark = [pytest.mark.long, pytest.mark.timeout(300)]
 class Queue:
     """A fleet on SQLite with one task that works in a folder."""
 
-    def __init__(self, folder: Path, iterations: int, seconds: float) -> None:
+    def __init__(self, folder: Path, iterations: int) -> None:
         self.folder, self.store, self.log = folder, str(folder / "ralph.db"), folder / "log"
         self.env = own_environment(folder)
         (place := folder / "place").mkdir()
-        asked = {"iterations": iterations, "seconds": seconds, "log": str(self.log)}
+        (gate := folder / "gate").mkdir()
+        asked = {"iterations": iterations, "gate": str(gate), "log": str(self.log)}
         task = {"name": "t", "task": json.dumps(asked), "folder": str(place), "verify": ["true"]}
         file = folder / "tasks.json"
         file.write_text(json.dumps([{**task, "settings": {"executor": {"name": "fleet-scripted"}}}]))
@@ -46,6 +47,19 @@ class Queue:
     def count(self, what: str) -> int:
         return self.log.read_text().count(f" {what} ") if self.log.exists() else 0
 
+    def let_end(self, *iterations: int) -> None:
+        for number in iterations:
+            (self.folder / "gate" / str(number)).touch()
+
+    def let_worker_hear(self) -> None:
+        """Wait for two heartbeats: with the first it is told what the user wants."""
+        for _ in range(2):
+            before = self.seen()
+            wait_until(lambda before=before: self.seen() > before, 60)
+
+    def seen(self) -> float:
+        return json.loads(self.ralph("status", "--json"))["workers"][0]["seen_at"]
+
     @contextmanager
     def worker(self) -> Generator[subprocess.Popen[str]]:
         with (self.folder / "worker.out").open("a") as out:
@@ -59,35 +73,40 @@ class Queue:
 
 
 def test_a_paused_task_continues_its_run_without_doing_an_iteration_again(tmp_path: Path) -> None:
-    queue = Queue(tmp_path, iterations=3, seconds=6)
+    queue = Queue(tmp_path, iterations=3)
     with queue.worker():
         wait_until(lambda: queue.count("start"), 60)
         assert "pauses at the end of its iteration" in queue.ralph("pause", "t")
+        queue.let_worker_hear()
+        queue.let_end(1, 2, 3)
         paused = queue.comes_to("paused")
-        assert queue.count("start") == queue.count("end") == paused["iterations"]
+        assert queue.count("start") == queue.count("end") == paused["iterations"] == 1
         assert "is in the queue again" in queue.ralph("resume", "t")
         done = queue.comes_to("done")
     assert (done["iterations"], queue.count("end"), done["run_id"]) == (3, 3, paused["run_id"])
 
 
 def test_a_pause_is_taken_back_before_the_iteration_ends(tmp_path: Path) -> None:
-    queue = Queue(tmp_path, iterations=2, seconds=12)
+    queue = Queue(tmp_path, iterations=2)
     with queue.worker():
         wait_until(lambda: queue.count("start"), 60)
         queue.ralph("pause", "t")
         assert "continues" in queue.ralph("resume", "t")
+        queue.let_worker_hear()
+        queue.let_end(1, 2)
         assert queue.comes_to("done")["iterations"] == 2
     assert "is paused" not in (tmp_path / "worker.out").read_text()
 
 
 def test_a_task_is_stopped_at_once_resumed_and_retried_with_another_run(tmp_path: Path) -> None:
-    queue = Queue(tmp_path, iterations=2, seconds=5)
+    queue = Queue(tmp_path, iterations=2)
     with queue.worker():
-        wait_until(lambda: queue.count("end"), 60)
+        queue.let_end(1)
         wait_until(lambda: queue.count("start") == 2, 60)
         assert "is being stopped" in queue.ralph("stop", "t")
         stopped = queue.comes_to("stopped")
         assert queue.count("end") == 1, "the agent's turn was cut"
+        queue.let_end(2, 3)
         queue.ralph("resume", "t")
         done = queue.comes_to("done")
         assert (done["run_id"], queue.count("end")) == (stopped["run_id"], 2)
