@@ -2,9 +2,10 @@
 
 The task's text is JSON: `iterations` until it is done, `seconds` that each takes in a process of its own, or `gate`, a
 folder in which such a process waits for a file named by the iteration's number, `log`, a file that gets a line at the
-start and the end of each, `kills`, the number of an iteration that kills the worker, and `fills`, that of one that fills
-the disk, with 30 MB at most. With FLEET_KILLED_BEFORE=FILE in the environment, the worker that makes that file is killed
-before it delivers a result.
+start and the end of each, `kills`, the number of an iteration that kills the worker, and `fills`, that of one that
+fills the disk, with 30 MB at most. With FLEET_KILLED_BEFORE=FILE in the environment, the worker that makes that file is
+killed before it delivers a result; with FLEET_DELIVERS_AFTER=LINE it delivers one only once the log has a line that
+begins so.
 """
 
 import json
