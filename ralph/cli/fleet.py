@@ -230,6 +230,8 @@ def _print_status(found: "FleetStatus", entries: "list[Entry]") -> None:
 
 def _row(entry: "Entry") -> tuple[str, ...]:
     state = "blocked" if entry.state == "queued" and entry.blocked else entry.state.replace("_", " ")
+    if state == "done":  # with the grade of the completion
+        state += entry.reason.partition(":")[0].removeprefix("completed")
     name = f"{entry.name} " if entry.name else ""
     what = entry.text.strip().partition("\n")[0][:80]
     return f"{name}{entry.id}", state, str(entry.iterations), entry.worker, entry.place, what

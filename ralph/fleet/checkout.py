@@ -27,6 +27,7 @@ from ralph.plugins import Delivery
 from ralph.records.record import RunRecord
 from ralph.system.files import lock
 from ralph.system.text import some_of
+from ralph.watch.report_stats import outcome_of
 from ralph.workspace.file_index import LISTED, FileIndex
 from ralph.workspace.gate import Git, GitError, environment
 from ralph.workspace.lock import WorkspaceLock, state_folder
@@ -144,8 +145,8 @@ class RepositoryCheckout(Checkout):
         return await self._mirror.follows(self.start, commit)
 
     async def deliver(self, record: RunRecord | None = None) -> Delivery:
-        reason = record and (record.stop_reason or record.state)
-        await self.save(subject(record.task, record.id, reason or "") if record else "")
+        reason = outcome_of(record, record.stop_reason or record.state) if record else ""
+        await self.save(subject(record.task, record.id, reason) if record else "")
         said = f"{self._problem} {self._lacks}".strip()
         if self._tip == self._base:
             return Delivery("nothing", where=self._mirror.source.address, problem=said)

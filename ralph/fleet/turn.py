@@ -11,6 +11,7 @@ from typing import Any, Literal, NamedTuple
 import anyio
 import anyio.to_thread
 
+from ralph.decision.outcomes import Complete, Halt
 from ralph.errors import OwnershipLostError, WorkspaceError
 from ralph.fleet.checkout import Checkout, checkout, subject
 from ralph.fleet.fleet import Fleet
@@ -24,6 +25,7 @@ from ralph.plugins.loading import load_plugins
 from ralph.records.record import IterationRecord, RunRecord
 from ralph.settings import Source, read_settings
 from ralph.store import Store
+from ralph.watch.report_stats import outcome_of
 
 
 class Setting(NamedTuple):
@@ -158,8 +160,9 @@ class Turn:
         if self._place is None or self.entry.task.repository is None:
             return
         note = f"Iteration {record.number}"
-        if record.decision.kind in {"complete", "halt"}:
-            reason = "completed" if record.decision.kind == "complete" else getattr(record.decision, "stop_reason", "")
+        decision = record.decision
+        if isinstance(decision, Complete | Halt):
+            reason = decision.stop_reason if isinstance(decision, Halt) else outcome_of(decision, "completed")
             note = subject(self.entry.task.task, self.entry.run_id, reason)
         try:
             tip, self._unsaved = await self._place.save(note), False

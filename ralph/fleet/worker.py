@@ -32,6 +32,7 @@ from ralph.loop.ownership import has_died, this_process
 from ralph.plugins import Plugins
 from ralph.records.record import Owner
 from ralph.store import Store, default_path, open_store
+from ralph.watch.report_stats import outcome_of
 
 LEASE = 15.0
 """Seconds after which the tasks of a worker that gives no sign of life go to others."""
@@ -322,7 +323,7 @@ class Worker:
             delivered = await turn.deliver(record)
         except RalphError as error:
             return await self._let_go(turn, "failed", f"the result was not delivered: {error}")
-        said = f"{(record.stop_reason or 'ended').replace('_', ' ')}: {record.detail}"
+        said = f"{outcome_of(record, record.stop_reason or 'ended')}: {record.detail}"
         return await self._let_go(turn, state, f"{said}; {delivered}" if delivered else said)
 
     async def _let_go(self, turn: Turn, state: str, reason: str, *, delay: float = 0.0) -> dict[str, Any]:

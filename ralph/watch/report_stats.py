@@ -9,6 +9,7 @@ from ralph.decision.backing import grade
 from ralph.system.text import counted, duration, one_line
 
 if TYPE_CHECKING:
+    from ralph.decision.outcomes import Complete
     from ralph.records.record import RunRecord
     from ralph.store.run_list import ListedRun
 
@@ -98,7 +99,7 @@ def cost_of(run: "RunRecord | ListedRun") -> float | None:
     return getattr(usage or run, "cost", None)
 
 
-def outcome_of(run: "RunRecord | ListedRun", state: str) -> str:
+def outcome_of(run: "RunRecord | ListedRun | Complete", state: str) -> str:
     """Return how a run ended, or its state, in words; of a completion also what supports it."""
     graded = grade(verified=run.verified, already_green=run.already_green)
     return f"completed, {graded}" if state == "completed" else state.replace("_", " ")

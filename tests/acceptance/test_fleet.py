@@ -55,5 +55,6 @@ def test_the_same_file_runs_on_sqlite_and_on_postgres(kind: str, tmp_path: Path,
     assert len([line for line in lines if " end " in line]) == 12
     said_of = [line.rsplit(maxsplit=2)[0] for line in lines]
     assert said_of.index("place3 1 start") > said_of.index("place0 3 end"), "the last one waited for the first"
-    assert "Completed: EXIT_SIGNAL" in ralph(tmp_path, "fleet", "show", "t1", "--store", url)
+    assert ralph(tmp_path, "fleet", "status", "--all", "--store", url).count("done, verified") == 4
+    assert "Completed, verified: EXIT_SIGNAL" in ralph(tmp_path, "fleet", "show", "t1", "--store", url)
     assert "Wrote part 2" in ralph(tmp_path, "fleet", "logs", "t1", "--store", url)

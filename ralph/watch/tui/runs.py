@@ -37,12 +37,18 @@ _SIGNS: Mapping[str, Cell] = {
     "cancelled": ("■", "dim"),
     "crashed": ("✗", "bad"),
 }
-_STOPPED: Cell = ("✗", "warn")
 
 
-def sign_of(state: str) -> Cell:
-    """Return the sign of a run's state, and its tone."""
-    return _SIGNS.get(state, _STOPPED)
+def sign_of(state: str, *, verified: bool = True) -> Cell:
+    """Return the sign of a run's state, and its tone; a completion that nothing proves is a warning."""
+    return ("✓", "warn") if state == "completed" and not verified else _SIGNS.get(state, ("✗", "warn"))
+
+
+def _word(run: "RunRecord | ListedRun", state: str) -> str:
+    """Return a state, or the grade of a completion, in at most 12 characters."""
+    if state != "completed":
+        return state.replace("_", " ")[:12]
+    return "verified" if run.verified else "green before" if run.already_green else "claimed"
 
 
 class Shown(NamedTuple):
@@ -54,6 +60,7 @@ class Shown(NamedTuple):
 
     id: str
     state: str
+    shown_state: Cell
     task: str
     folder: str
     started_at: datetime
@@ -67,10 +74,10 @@ class Shown(NamedTuple):
     def of(cls, run: "RunRecord | ListedRun", state: str, iterations: int) -> "Shown":
         usage: Any = getattr(run, "usage", run)
         task, folder = one_line(run.task, 400), one_line(run.workspace or "", 400)
-        seconds = run.duration if run.finished_at else 0.0
         searched = f"{task}\n{run.id}\n{folder}".lower()
-        facts = (one_line(run.id, 64), state, task, folder, run.started_at, iterations, seconds)
-        return cls(*facts, usage.cost, usage.tokens, searched)
+        shown_state = (_word(run, state), sign_of(state, verified=run.verified)[1])
+        facts = (one_line(run.id, 64), state, shown_state, task, folder, run.started_at, iterations)
+        return cls(*facts, run.duration if run.finished_at else 0.0, usage.cost, usage.tokens, searched)
 
     @property
     def group(self) -> str:
@@ -96,8 +103,8 @@ def _short(folder: str) -> str:
 
 
 _COLUMNS: list[Column[Shown]] = [
-    Column[Shown]("", 1, lambda run: sign_of(run.state)),
-    Column[Shown]("state", 11, lambda run: (run.state.replace("_", " ")[:11], sign_of(run.state)[1])),
+    Column[Shown]("", 1, lambda run: (sign_of(run.state)[0], run.shown_state[1])),
+    Column[Shown]("state", 12, lambda run: run.shown_state),
     Column[Shown]("task", 0, lambda run: (run.task, "plain")),
     Column[Shown]("folder", 30, lambda run: (_short(run.folder), "dim"), from_width=130),
     Column[Shown]("it.", 5, lambda run: (str(run.iterations), "plain"), right=True),

@@ -11,6 +11,7 @@ from ralph.records.projection import RunView, changes_text, denials_text, descri
 from ralph.records.record import IterationRecord
 from ralph.system.text import duration, one_line
 from ralph.types.tools import tool_text
+from ralph.watch.report_stats import outcome_of
 from ralph.watch.terminal import BREAKER_SIGNS
 from ralph.watch.tui.reading import Facts, Reading, breaker_changes
 from ralph.watch.tui.rows import Cell, time_text, tokens_text
@@ -33,8 +34,8 @@ _BREAKER_TONES = {"closed": "$text-success", "half_open": "$text-warning", "open
 def header(reading: Reading, state: str, width: int, option: str, now: datetime) -> Content:
     """Return the lines over a run: task and state, who works where, what is used of the limits, what it does now."""
     run, view = reading.run, reading.view
-    sign, tone = sign_of(state)
-    word = state.replace("_", " ")
+    sign, tone = sign_of(state, verified=run.verified)
+    word = outcome_of(run, state)
     task = one_line(run.task, max(10, width - len(word) - 5))
     lines = [Content.assemble((f"{sign} {word}  ", f"bold {_TONES.get(tone, MUTED)}"), (task, "bold"))]
     warns = bool(view.breaker_warning) and view.breaker == "closed"

@@ -17,9 +17,11 @@ from ralph.fleet.records import Entry, FleetLimits, FleetStatus, WorkerEntry
 from ralph.fleet.screen import FleetScreen
 from ralph.fleet.view import FleetView
 from ralph.records.events import ToolFinished
+from ralph.records.record import RunRecord
 from ralph.store import MemoryStore
 from ralph.types.output import ToolCall
 from ralph.watch.tui.app import WatchApp
+from ralph.watch.tui.runs import sign_of
 
 SNAPSHOTS = Path(__file__).with_name("snapshots")
 Tui = Callable[..., Any]
@@ -124,7 +126,24 @@ async def test_the_end_of_a_run_names_what_continues_it_or_what_supports_it(tui:
     async with tui(run="20261120-dddd") as app:
         assert "ended  3 iterations changed nothing · `ralph resume 20261120-dddd`" in app.text
     async with tui(run="20261121-cccc") as app:
+        assert "✓ completed, verified" in app.text
         assert "ended  EXIT_SIGNAL: true · pytest -q went from failing to passing" in app.text
+
+
+@pytest.mark.parametrize(
+    ("green", "listed", "said"),
+    [(True, "green before", "checks pass, but they did before"), (False, "claimed", "claimed, not verified")],
+)
+async def test_a_completion_that_nothing_proves_says_so(tui: Tui, green: bool, listed: str, said: str) -> None:
+    store = MemoryStore()
+    at = datetime(2026, 11, 21, 1, tzinfo=UTC)
+    facts: dict[str, Any] = {"state": "finished", "stop_reason": "completed", "already_green": green}
+    await store.create(RunRecord(id="r1", task="Do it", workspace="/srv/a", started_at=at, finished_at=at, **facts))
+    async with tui(store=store) as app:
+        await app.shows(f"✓  {listed}")
+        await app.press("enter")
+        await app.shows(f"✓ completed, {said}")
+    assert sign_of("completed", verified=False) == ("✓", "warn")
 
 
 async def test_denied_tool_calls_stand_in_the_header(tui: Tui, make: Make) -> None:

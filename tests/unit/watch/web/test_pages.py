@@ -94,6 +94,17 @@ async def test_every_page_of_a_run_shows_what_it_did(dashboard: Open, store: Sto
     assert "<h1>Runs</h1>" in (await client.get("/")).text
 
 
+async def test_a_completion_that_nothing_proves_is_not_called_verified(
+    dashboard: Open, store: Store, tmp_path: Path
+) -> None:
+    run = await made(store, tmp_path / "work", writes("a.txt", "one", DONE))
+    page = (await dashboard().get(f"/runs/{run.id}")).text
+    assert 'data-said="completed, claimed, not verified"' in page
+    assert "Nothing proves it: the agent&#39;s word alone" in page
+    assert 'class="badge completed unverified"' in page
+    assert 'class="badge completed unverified"' in (await dashboard().get("/")).text
+
+
 async def test_hostile_texts_stay_text(dashboard: Open, store: Store, tmp_path: Path) -> None:
     run = await made(store, tmp_path / "work", writes("<script>.txt", HOSTILE, HOSTILE), task=HOSTILE)
     client = dashboard()
