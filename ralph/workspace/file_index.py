@@ -263,7 +263,8 @@ class FileIndex:
             self._point(None)
             if not await self.own_git("for-each-ref", "--count=1"):
                 await anyio.to_thread.run_sync(self._begin_anew)  # the index holds the present files
-            await self.own_git("gc", "--quiet", "--prune=now")
+            await self.own_git("prune", "--expire=now")  # frees most at once, also if packing takes too long
+            await self.own_git("-c", "core.bigFileThreshold=1m", "gc", "--quiet", "--prune=now")
 
     async def _begin(self) -> None:
         await self._prepare()

@@ -2,6 +2,7 @@
 
 import logging
 import os
+import socket
 import subprocess
 import sys
 from collections.abc import Callable
@@ -144,6 +145,21 @@ def test_a_run_ends_with_it_and_says_so(
     assert f"Removed to make room: the checkpoints and transcripts of {runs[0].id}" in ended.err
     assert not any(held(ralph, run) for run in runs)
     assert ralph("diff", "last").code == 0
+
+
+def test_room_is_freed_although_what_stays_cannot_be_packed(
+    ralph: Callable[..., Any], runs: list[RunRecord], tmp_path: Path
+) -> None:
+    folder = tmp_path / "project-0"
+    for file in folder.glob("*.bin"):
+        file.unlink()
+    kept = Runner(executor=Writing([DONE]), store=open_store(), workspace=folder).run_sync("Make a file.")
+    for place in (state_folder() / "checkpoints").iterdir():  # as while another git packs, which may take minutes
+        (place / "gc.pid").write_text(f"{os.getpid()} {socket.gethostname()}")
+    before = used()
+    assert f"of {runs[0].id}." in room(retention.measured() - LARGE, current=kept)[0]
+    assert used() < before - LARGE + 50_000
+    assert held(ralph, kept)
 
 
 def test_a_removed_checkpoint_says_why_and_when(ralph: Callable[..., Any], runs: list[RunRecord]) -> None:
