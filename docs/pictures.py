@@ -114,7 +114,7 @@ def _terminal_pictures(folder: Path, environment: Mapping[str, str], to: Path) -
     _write(to / "run.svg", frames, "ralph demo")
     place = next(line for line in frames[-1].text.splitlines() if "The repository is in" in line)
     with terminal.running("ralph watch"):
-        terminal.watched("Make the tests pass", "completed")
+        terminal.watched("Make the tests pass", "verified")
         terminal.press("Enter")
         terminal.watched("breaker closed", "decision")
         terminal.press("[")

@@ -159,7 +159,7 @@ def _interruptible(arguments: list[str]) -> int:
     except Exception as error:
         if _Terminated.came:
             raise _Terminated(_Terminated.came) from None
-        if KeyboardInterrupt.__name__ in str(error):
+        if KeyboardInterrupt.__name__ in f"{error}{error.__cause__!r}":
             raise KeyboardInterrupt from None
         raise
 

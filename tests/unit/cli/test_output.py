@@ -7,6 +7,7 @@ import pytest
 from rich.cells import cell_len
 from rich.console import Console
 
+from ralph import cli
 from ralph.cli import output
 
 COLUMNS = ("run", "started", "ended", "iterations", "took", "task")
@@ -62,3 +63,19 @@ def test_columns_without_room_go_on_below(monkeypatch: pytest.MonkeyPatch) -> No
         "             測試 測試 測試 測試",
         "20260703-010205-abcdef  2026-07-03 01:02:05  running               1",
     ]
+
+
+def test_a_signal_that_python_wraps_still_ends_the_program_in_order(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Python 3.11 raises `RuntimeError` from what `__set_name__` raises while a class is made."""
+
+    def made(_: list[str]) -> int:
+        class Named:
+            def __set_name__(self, owner: type, name: str) -> None:
+                raise KeyboardInterrupt
+
+        type("Owner", (), {"named": Named()})
+        return 0
+
+    monkeypatch.setattr(cli, "_call", made)
+    with pytest.raises(KeyboardInterrupt):
+        cli._interruptible([])
