@@ -8,7 +8,9 @@
 - recovery: seconds from `kill -9` of a worker with a lease of 3 s to the next start of an agent on its runs, by another
   worker, and by the same one restarted.
 - queue: 10,000 tasks submitted, and the status with them in the queue.
-- many: 1,000 runs with an agent that answers at once; lost and doubled are counted.
+- many: 1,000 runs of one iteration, with an agent that answers at once, on 2 workers with 4 slots each; lost and
+  doubled are counted. `commits`, `rows`, `log_kb` and `stored_kb` are of one run, by the server's own counts and with
+  all that the workers do beside; `connections` is the most at one time.
 """
 
 import json
@@ -24,6 +26,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from statistics import median
 from typing import Any
+
+from fleet_capacity import counts
 
 WORKER = Path(__file__).parents[1] / "acceptance" / "fleet_worker.py"
 PLAIN = Path(__file__).with_name("fleet_plain.py")
@@ -173,12 +177,23 @@ def queue(folder: Path, address: str) -> dict[str, float]:
 def many(folder: Path, address: str) -> dict[str, Any]:
     load = Load(folder, f"{address}&schema=many", 1_000, 1, 0.0)
     load.submit()
-    began = time.perf_counter()
+    before, most = counts(address), 0.0
     workers = [load.worker(f"w{number}", "--until-empty") for number in range(WORKERS)]
-    for worker in workers:
-        worker.wait(1_200)
-    took = time.perf_counter() - began
-    return {**load.account(), "seconds": round(took, 1), "tasks": load.status()["tasks"]}
+    while any(worker.poll() is None for worker in workers):
+        most = max(most, counts(address)[4])
+    after = counts(address)
+    commits, rows, log, size = ((now - then) / load.count for now, then in zip(after[:4], before[:4], strict=True))
+    starts, ends, _ = _moments(load.lines())
+    return {
+        **load.account(),
+        "runs_s": round(load.count / (ends[-1] - starts[0]), 1),
+        "commits": round(commits, 1),
+        "rows": round(rows, 1),
+        "log_kb": round(log / 1024, 1),
+        "stored_kb": round(size / 1024, 1),
+        "connections": most,
+        "tasks": load.status()["tasks"],
+    }
 
 
 def _until(condition: Any, seconds: float = 60.0) -> None:
