@@ -12,6 +12,7 @@ import typer
 from ralph.cli.lookup import configured_store, store_option
 from ralph.cli.options import AsJson, StoreName
 from ralph.cli.output import print_json, print_paragraph, print_table
+from ralph.decision.backing import GRADES
 from ralph.errors import UsageError
 
 if TYPE_CHECKING:
@@ -231,7 +232,7 @@ def _print_status(found: "FleetStatus", entries: "list[Entry]") -> None:
 def _row(entry: "Entry") -> tuple[str, ...]:
     state = "blocked" if entry.state == "queued" and entry.blocked else entry.state.replace("_", " ")
     if state == "done":  # with the grade of the completion
-        state += entry.reason.partition(":")[0].removeprefix("completed")
+        state += next((f", {short}" for short, long in GRADES.items() if f"completed, {long}" in entry.reason), "")
     name = f"{entry.name} " if entry.name else ""
     what = entry.text.strip().partition("\n")[0][:80]
     return f"{name}{entry.id}", state, str(entry.iterations), entry.worker, entry.place, what

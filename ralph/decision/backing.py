@@ -14,7 +14,12 @@ if TYPE_CHECKING:
 _FILES = 3
 _SAID = 300
 """Characters of an undecided verifier's reason."""
-
+GRADES = {
+    "verified": "verified",
+    "green before": "checks pass, but they did before",
+    "claimed": "claimed, not verified",
+}
+"""The grades of a completion: in at most 12 characters, for tables, and in full."""
 
 IGNORED = "(ignored by git)"
 """The words after the name of a removed file that git ignores: no checkpoint has it."""
@@ -54,12 +59,9 @@ def backing(
     """
     verdicts = verification.verdicts if verification is not None else ()
     words = [_words(verdict, before) for verdict in verdicts] or ["the agent's word alone"]
-    passed = verification is not None and verification.passed
+    passed = verification is not None and verification.passed and not lost
     yet = [*yet, *([f"the run removed work of yours: {some(lost)}"] if lost else [])]
-    passed = passed and not lost
-    verified = passed and any(
-        verdict.fresh or (changed is not False and _proves(verdict, before)) for verdict in verdicts
-    )
+    verified = passed and any(each.fresh or (changed is not False and _proves(each, before)) for each in verdicts)
     return Backing(
         verified=verified,
         already_green=passed and not verified and all(verdict.verifier in before.passed for verdict in verdicts),
@@ -69,9 +71,12 @@ def backing(
 
 def grade(*, verified: bool, already_green: bool) -> str:
     """Return the grade of a completion, as every display names it."""
-    if verified:
-        return "verified"
-    return "checks pass, but they did before" if already_green else "claimed, not verified"
+    return GRADES[short_grade(verified=verified, already_green=already_green)]
+
+
+def short_grade(*, verified: bool, already_green: bool) -> str:
+    """Return the grade of a completion in at most 12 characters, as tables name it."""
+    return "verified" if verified else "green before" if already_green else "claimed"
 
 
 def named(*names: str) -> str:
@@ -102,7 +107,8 @@ def _words(verdict: "Verdict", before: "PriorChecks") -> str:
         return f"{name} is undecided: {' '.join(verdict.output[:_SAID].split())}"
     if verdict.fresh:
         return "a fresh review confirmed" if verdict.verifier == "review" else f"{name} confirmed"
-    return f"{name} {_history(verdict, before)}{_changed(verdict.changed)}"
+    changed = f" (the run changed what it depends on: {some(verdict.changed)})" if verdict.changed else ""
+    return f"{name} {_history(verdict, before)}{changed}"
 
 
 def _history(verdict: "Verdict", before: "PriorChecks") -> str:
@@ -115,10 +121,6 @@ def _history(verdict: "Verdict", before: "PriorChecks") -> str:
     if verdict.verifier in before.passed:
         return "passes, but it passed before the first iteration"
     return "passes, but it is not known to have failed before"
-
-
-def _changed(files: Sequence[str]) -> str:
-    return f" (the run changed what it depends on: {some(files)})" if files else ""
 
 
 def some(files: Sequence[str]) -> str:

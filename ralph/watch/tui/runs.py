@@ -13,6 +13,7 @@ from textual.content import Content
 from textual.screen import Screen
 from textual.widgets import Footer, Input, Static, Tab, Tabs
 
+from ralph.decision.backing import short_grade
 from ralph.system.text import one_line
 from ralph.watch.tui.rows import Cell, Column, Rows, time_text, tokens_text
 
@@ -46,9 +47,8 @@ def sign_of(state: str, *, verified: bool = True) -> Cell:
 
 def _word(run: "RunRecord | ListedRun", state: str) -> str:
     """Return a state, or the grade of a completion, in at most 12 characters."""
-    if state != "completed":
-        return state.replace("_", " ")[:12]
-    return "verified" if run.verified else "green before" if run.already_green else "claimed"
+    graded = short_grade(verified=run.verified, already_green=run.already_green)
+    return graded if state == "completed" else state.replace("_", " ")[:12]
 
 
 class Shown(NamedTuple):

@@ -71,3 +71,24 @@ def test_a_task_of_a_newer_release_is_listed(ralph: Ralph, tmp_path: Path) -> No
     change(store, "one", version=2, body='{"task": "Do it.", "color": "red"}')
     assert "Do it." in ralph("fleet", "status", "--store", store).out
     assert "Do it." in ralph("fleet", "status", "--json", "--store", store).out
+
+
+@pytest.mark.parametrize(
+    ("grade", "shown"),
+    [
+        ("verified", "done, verified"),
+        ("checks pass, but they did before", "done, green before"),
+        ("claimed, not verified", "done, claimed"),
+    ],
+)
+def test_a_completion_is_one_line_at_80_columns_with_its_grade(
+    ralph: Ralph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, grade: str, shown: str
+) -> None:
+    store = str(tmp_path / "ralph.db")
+    words = ["Fix the parser of quoted fields", "--name", "parser", "--folder", str(tmp_path)]
+    assert ralph("fleet", "submit", *words, "--store", store).code == 0
+    change(store, "parser", state="done", iterations=8, worker="desk", reason=f"completed, {grade}: `pytest -q`")
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("COLUMNS", "80")
+    table = ralph("fleet", "status", "--all", "--store", store).out.partition("TASK")[2].splitlines()[1:]
+    assert [shown in row and "Fix" in row for row in table] == [True]
