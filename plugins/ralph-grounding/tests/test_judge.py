@@ -13,6 +13,8 @@ from ralph.errors import UsageError
 from ralph.testing import Fail, Garbage, Hang, ModelRequest, ModelServer, Say, Step
 from ralph.types.output import Usage
 from ralph_grounding import AIResponse, ExpectedAnswer, ExpectedClaim, GroundingAnalyzer, GroundTruth, Query
+from ralph_grounding.errors import ProviderError
+from ralph_grounding.ground_truth.chunks import page_of_text
 from ralph_grounding.judging.asking import Judging
 from ralph_grounding.judging.base import Judge, JudgeQuestion, Tokens, Verdict
 from ralph_grounding.judging.choose import judge_for
@@ -97,6 +99,21 @@ async def test_a_contradiction_is_reported_with_the_words_that_make_it():
     assert [conflict.said for conflict in match.conflicts] == ["Doors are unlocked from nine"]
     assert result.scores.contradiction_rate == 100
     assert result.feedback.claims.contradicts[0].statement == "Doors are unlocked from nine"
+
+
+async def test_what_contradicts_a_claim_is_not_highlighted_though_the_ground_truth_says_it():
+    ground = GroundTruth(pages=(page_of_text(PARAPHRASE, url="https://museum.example/visit"),))
+    expected = ExpectedAnswer(claims=(ExpectedClaim(statement="The museum opens at ten."),))
+    query = Query(id="q", text="When does it open?", expected=expected)
+    shown: list[set[str]] = []
+    with ModelServer(lambda _: verdict("contradicted", "Doors are unlocked from nine each morning.")) as server:
+        for judge in (None, judging(server.base_url)):
+            async with GroundingAnalyzer(judging=judge) as analyzer:
+                result = await analyzer.analyze(AIResponse(query_id="q", response=PARAPHRASE), query, ground)
+            shown.append({one.response_text.strip() for one in result.feedback.highlights.highlights})
+    doors, entry = PARAPHRASE.split(". ")
+    assert shown == [{f"{doors}.", entry}, {entry}]
+    assert [one.statement for one in result.feedback.claims.contradicts] == [f"{doors}."]
 
 
 async def test_the_request_is_structured_and_exact(server):
@@ -296,6 +313,32 @@ async def test_a_judge_that_keeps_failing_is_asked_no_more():
     assert result.judge.questions == 5
 
 
+async def test_a_judge_that_refuses_every_question_is_asked_no_more():
+    class Refusing(Judge):
+        name = "refusing"
+        asked = 0
+
+        async def verdict(self, asked: JudgeQuestion) -> Verdict:
+            self.asked += 1
+            raise ProviderError("It refuses.", kind="refused")
+
+    judge = Refusing()
+    claims = [f"Room {number} opens at nine." for number in range(12)]
+    result = await analysed(Judging(judge, settings("x", concurrency=1)), PARAPHRASE, *claims)
+    assert (judge.asked, result.judge.untaken) == (5, 12)
+
+
+async def test_equal_questions_at_once_are_asked_once(store_url, server):
+    async with open_grounding_store(store_url) as store:
+        judge = judging(server.base_url, cache=store)
+        async with judge, anyio.create_task_group() as group:
+            offline = (await analysed(None, PARAPHRASE, OPENS)).scores.completeness.matches
+            for _ in range(4):
+                group.start_soon(judge.judged, "", PARAPHRASE, offline)
+    assert len(server.requests) == 1
+    assert (judge.used.questions, judge.used.cached) == (1, 3)
+
+
 async def test_no_more_than_the_limit_is_asked_at_once():
     busy: list[int] = []
     most = 0
@@ -342,6 +385,23 @@ async def test_cost_is_counted_and_limited():
     assert (result.judge.questions, result.judge.untaken) == (1, 1)
     assert "the cost limit of 0.006 is reached" in result.notes[0]
     assert 0 < (limited.used.cost or 0) <= 0.006
+
+
+@pytest.mark.parametrize(("kind", "asked"), [("timeout", 1), ("rate_limit", 2)])
+async def test_a_failed_question_counts_for_the_limit_if_it_may_have_been_answered(kind: Any, asked: int):
+    class Failing(Judge):
+        name = "failing"
+
+        def tokens(self, asked: JudgeQuestion) -> Tokens:
+            return Tokens(400, 100)
+
+        async def verdict(self, asked: JudgeQuestion) -> Verdict:
+            raise ProviderError("It failed.", kind=kind)
+
+    told = settings("x", max_cost=0.006, concurrency=1, input_price=1.0, output_price=10.0)
+    result = await analysed(Judging(Failing(), told))
+    assert result.judge.questions == asked
+    assert result.judge.cost == pytest.approx(0.0014 if kind == "timeout" else 0.0)
 
 
 async def test_questions_in_flight_count_for_the_limit():

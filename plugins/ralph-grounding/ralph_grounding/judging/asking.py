@@ -2,13 +2,14 @@
 
 from collections.abc import Sequence
 from typing import NamedTuple, Self
+from weakref import WeakValueDictionary
 
 import anyio
 
 from ralph.errors import UsageError
 from ralph.types import evolve
 from ralph_grounding.endpoint import sendable
-from ralph_grounding.errors import ProviderError, Trouble
+from ralph_grounding.errors import ProviderError
 from ralph_grounding.judging.base import Judge, JudgeQuestion, Tokens, Verdict, VerdictCache
 from ralph_grounding.judging.doubt import is_doubtful
 from ralph_grounding.judging.quotes import find_quote
@@ -19,11 +20,12 @@ from ralph_grounding.text.sentences import Span, sentences, trimmed
 
 __all__ = ["Judging"]
 
-_MISTAKES: frozenset[Trouble] = frozenset({"key", "model"})
+_MISTAKES: frozenset[str] = frozenset({"key", "model"})
 """Failures of every further question, too."""
-_TEMPORARY: frozenset[Trouble] = frozenset({"unreachable", "timeout", "rate_limit", "server"})
+_FREE: frozenset[str] = frozenset({"unreachable", "rate_limit", "key", "refused", "too_long", "model"})
+"""Failures that cost nothing: the endpoint took no question. Of others the estimated cost counts."""
 _PATIENCE = 5
-"""The number of such failures in a row, each after its retries, after which the judge is asked no more."""
+"""The number of failures in a row, each after its retries, after which the judge is asked no more."""
 _LONGEST_TROUBLE = 300
 _MILLION = 1_000_000
 
@@ -71,6 +73,7 @@ class Judging:
             )
         self._limiter = anyio.Semaphore(settings.concurrency)
         self._spent = self._reserved = 0.0
+        self._asking: WeakValueDictionary[str, anyio.Lock] = WeakValueDictionary()
         self._failures = 0
         self._ended = ""
         self.used = self._use(Tokens(), kept=None, sent=False)
@@ -114,7 +117,7 @@ class Judging:
         part = _excerpt(sendable(answer), offline.position, self._settings.max_answer)
         asked = JudgeQuestion(question, offline.claim, part.text)
         key = self._key(asked)
-        async with self._limiter:
+        async with self._asking.setdefault(key, anyio.Lock()), self._limiter:
             kept = await self._cache.verdict(key) if self._cache else None
             if self.only_estimate:
                 return offline, self._use(Tokens() if kept else self.judge.tokens(asked), kept=kept, sent=not kept)
@@ -137,30 +140,32 @@ class Judging:
         """Ask the judge within the budget; a failure is a verdict without an outcome. Return also if it was asked."""
         if self._ended:
             return Verdict(outcome=None, trouble=self._ended), False
-        expected = self._cost(self.judge.tokens(asked)._replace(output=self._settings.max_tokens))
+        estimated = self.judge.tokens(asked)
+        expected = self._cost(estimated._replace(output=self._settings.max_tokens))
         limit = self._settings.max_cost
         if limit is not None and self._spent + self._reserved + expected > limit:
             return Verdict(outcome=None, trouble=f"the cost limit of {limit:g} is reached"), False
         self._reserved += expected
         try:
             verdict = await self.judge.verdict(asked)
+            self._failures = 0
         except ProviderError as error:
-            self._note(error)
-            return Verdict(outcome=None, trouble=error.problem), True
+            verdict = self._failed(error.kind, error.problem, estimated)
         except Exception as error:  # noqa: BLE001 - a judge of a plug-in may raise anything, and must not end the batch
-            count_error(type(error).__name__)
-            return Verdict(outcome=None, trouble=f"it failed: {type(error).__name__}: {error}"), True
+            name = type(error).__name__
+            verdict = self._failed(name, f"it failed: {name}: {error}", estimated)
         finally:
             self._reserved -= expected
-        self._failures = 0
         self._spent += self._cost(Tokens(verdict.input_tokens, verdict.output_tokens))
         return verdict, True
 
-    def _note(self, error: ProviderError) -> None:
-        count_error(error.kind)
-        self._failures += error.kind in _TEMPORARY
-        if error.kind in _MISTAKES or self._failures >= _PATIENCE:
-            self._ended = f"it is asked no more after this failure: {error.problem}"
+    def _failed(self, kind: str, problem: str, estimated: Tokens) -> Verdict:
+        count_error(kind)
+        self._failures += 1
+        if kind in _MISTAKES or self._failures >= _PATIENCE:
+            self._ended = f"it is asked no more after this failure: {problem}"
+        spent = Tokens() if kind in _FREE else estimated
+        return Verdict(outcome=None, trouble=problem, input_tokens=spent.input, output_tokens=spent.output)
 
     def _use(self, tokens: Tokens, *, kept: Verdict | None, sent: bool) -> JudgeUse:
         return JudgeUse(
