@@ -97,7 +97,7 @@ def _rate(query_id: str, claim: str, count: _Count) -> ClaimRate:
         answers=answers,
         found=found,
         contradicted=count.contradicted.total(),
-        missed_by=tuple(side for side, number in count.answers.items() if 2 * count.found[side] < number),
+        missed_by=tuple(sorted(side for side, number in count.answers.items() if 2 * count.found[side] < number)),
         sides=len(count.answers),
         rate=100 * found / answers,
         low=low,

@@ -70,10 +70,17 @@ async def csv_lines(scores: AsyncIterable[ScoreRow]) -> AsyncGenerator[str]:
 
 
 async def claim_lines(analyses: AsyncIterable[StoredAnalysis]) -> AsyncGenerator[str]:
-    """Yield a CSV file with a line for each expected claim: how often it is made, and who misses it."""
+    """Yield a CSV file with a line for each expected claim: how often it is made, and who misses it.
+
+    Args:
+        analyses: the newest first: of an answer that was scored again, only the last score counts.
+    """
     tally = ClaimTally()
+    replaced: set[str] = set()
     async for analysis in analyses:
-        tally.add(analysis.result)
+        if analysis.result.id not in replaced:
+            tally.add(analysis.result)
+        replaced.add(analysis.result.previous_id)
     yield _line(*ClaimRate.model_fields)
     for rate in tally.rates():
         yield _line(*({**dict(rate), "missed_by": ", ".join(rate.missed_by)}).values())

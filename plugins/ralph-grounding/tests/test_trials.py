@@ -59,8 +59,20 @@ def test_a_file_may_have_several_answers_of_a_model(score: Callable[..., Any], m
     ]
     exported = list(csv.DictReader(io.StringIO(score("history", "--run", "last", "--export", "csv").out)))
     assert Counter(row["trial"] for row in exported) == {"1": 6, "2": 6, "3": 6}
+    both = score("history", "--export", "claims").out
     again = score("again", "last", "-g", "page.md", "--json")
     assert (again.json["succeeded"], again.json["summary"]["claims"][0]["found"]) == (18, 3)
+    assert score("history", "--export", "claims").out == both
+
+
+def test_a_file_may_number_its_answers_in_any_order(score: Callable[..., Any], museum: Path) -> None:
+    numbered = [{"query_id": "cost", "response": RIGHT, "provider": "a", "trial": trial} for trial in (3, 1, 2)]
+    unnumbered = {"query_id": "open", "response": RIGHT, "provider": "a"}
+    mixed = [{**unnumbered, "trial": 2}, unnumbered, unnumbered]
+    Path("responses.jsonl").write_text("".join(f"{json.dumps(each)}\n" for each in (*numbered, *mixed)))
+    batch = ("batch", "--queries", "queries.yaml", "--responses", "responses.jsonl", "-g", "page.md")
+    ran = score(*batch, "--trials", "3", "--json")
+    assert (ran.code, ran.json["succeeded"], ran.json["failed"]) == (0, 6, 0)
 
 
 def test_the_terminal_says_what_is_missed_most(score: Callable[..., Any], museum: Path) -> None:

@@ -5,7 +5,7 @@ The options of a batch are stored with its run, so that the run can be continued
 
 import shlex
 import sys
-from collections import Counter
+from collections import defaultdict
 from collections.abc import AsyncGenerator, Iterator, Sequence
 from contextlib import AsyncExitStack, aclosing
 from itertools import chain
@@ -240,12 +240,14 @@ async def _responses(
 
 def _numbered(responses: Iterator[AIResponse], trials: int) -> Iterator[AIResponse]:
     """Yield the answers of one model to the same query with numbers, up to that of trials, unless they have them."""
-    counts = Counter[tuple[str, str, str]]()
+    taken = defaultdict[tuple[str, str, str], set[int]](set)
     for response in responses:
-        asked = (response.query_id, response.provider, response.model)
-        counts[asked] += trials > 1
-        number = min(counts[asked], trials)
-        yield evolve(response, trial=number) if response.trial == 1 and number > 1 else response
+        mine = taken[response.query_id, response.provider, response.model]
+        if "trial" not in response.model_fields_set:
+            number = next((each for each in range(1, trials + 1) if each not in mine), trials)
+            response = evolve(response, trial=number)  # noqa: PLW2901
+        mine.add(response.trial)
+        yield response
 
 
 async def _source(context: typer.Context, stack: AsyncExitStack, plan: Plan) -> "ResponseSource":

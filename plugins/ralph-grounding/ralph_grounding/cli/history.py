@@ -135,7 +135,8 @@ async def _export(store: "GroundingStore", form: str, conditions: "list[Conditio
             rows = await stack.enter_async_context(aclosing(store.scores(conditions, order="oldest")))
             pieces = csv_lines(rows)
         else:
-            whole = await stack.enter_async_context(aclosing(store.analyses(conditions, order="oldest")))
+            order = "newest" if form == "claims" else "oldest"
+            whole = await stack.enter_async_context(aclosing(store.analyses(conditions, order=order)))
             pieces = {"json": json_array, "jsonl": json_lines, "claims": claim_lines}[form](whole)
         await stack.enter_async_context(aclosing(pieces))
         async for piece in pieces:
