@@ -6,7 +6,7 @@ rest are dropped: each takes a kilobyte of memory.
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urljoin
@@ -104,6 +104,14 @@ _LEFT_OUT_WORDS = "nav footer aside form button select input iframe svg canvas o
 _LEFT_OUT = frozenset(_LEFT_OUT_WORDS.split())
 _ROLES_WORDS = "navigation banner contentinfo search complementary menu menubar dialog alertdialog"
 _ROLES = frozenset(_ROLES_WORDS.split())
+_BESIDE = re.compile(
+    r"(?:^|\s|(?<!has)(?<!with)(?<!no)[_-])(?:left|right|page|site|main)?"
+    r"(?:side-?bar|nav-?bar|nav|navigation|breadcrumbs?|footer|pagination|newsletter|"
+    r"(?:cookies?|consent|gdpr)[_-](?:banner|consent|notice|bar|popup)|"
+    r"(?:share|sharing|social)[_-](?:buttons?|links?|icons?|bar|media)|"
+    r"related[_-](?:posts?|articles?|links?|pages?)|skip[_-](?:link|to|nav))(?:[\s_-]|$)"
+)
+"""A class or an id that usually names what stands beside the content, on pages that mark no content as such."""
 _HEADINGS = {f"h{level}": level for level in range(1, 7)}
 _BLOCKS_WORDS = (
     "p div section article main header ul ol dl dt dd blockquote figure figcaption table caption tbody thead tfoot "
@@ -185,17 +193,30 @@ def _links(soup: "BeautifulSoup") -> Iterator[str]:
 
 
 def _main_blocks(soup: "BeautifulSoup") -> tuple[Block, ...]:
-    """Return the blocks of the main element if it has content, else of the whole page."""
+    """Return the blocks of the main element if it has content, else of the page without what stands beside it."""
     articles = soup.find_all("article", limit=2)
     for root in (soup.find("main"), soup.find(role="main"), articles[0] if len(articles) == 1 else None):
         if root is not None:
             blocks = _blocks(root, whole=False)
-            if sum(len(block.text) for block in blocks) >= _LITTLE:
+            if _length(blocks) >= _LITTLE:
                 return blocks
-    return _blocks(soup, whole=True)
+    kept = {id(around) for title in soup.find_all("h1", limit=20) for around in title.parents}
+    beside = {id(tag) for tag in soup.find_all(_is_beside) if id(tag) not in kept}
+    whole = _blocks(soup, whole=True)
+    rest = _blocks(soup, whole=True, without=beside) if beside else whole
+    return rest if _length(rest) >= min(_LITTLE, _length(whole)) else whole
 
 
-def _blocks(root: "Tag", *, whole: bool) -> tuple[Block, ...]:
+def _length(blocks: Iterable[Block]) -> int:
+    return sum(len(block.text) for block in blocks)
+
+
+def _is_beside(tag: "Tag") -> bool:
+    named = f"{' '.join(_words(tag, 'class'))} {_attribute(tag, 'id').lower()}"
+    return tag.name not in {"html", "body"} and _BESIDE.search(named) is not None
+
+
+def _blocks(root: "Tag", *, whole: bool, without: Container[int] = ()) -> tuple[Block, ...]:
     """Collect the visible text below an element, in order; without recursion, because pages may nest without limit."""
     from bs4.element import NavigableString, Tag
 
@@ -208,7 +229,7 @@ def _blocks(root: "Tag", *, whole: bool) -> tuple[Block, ...]:
             ways.pop()
             writer.leave(name)
         elif isinstance(node, Tag):
-            if not _is_left_out(node, whole=whole):
+            if id(node) not in without and not _is_left_out(node, whole=whole):
                 writer.enter(node.name)
                 ways.append((node.name, iter(node.contents)))
         elif type(node) is NavigableString:
