@@ -29,7 +29,7 @@ from ralph.store.base import Store
 from ralph.system.foreign import maker, named, show_traceback
 from ralph.types import evolve
 
-_GROUP = 0.1
+_GROUP = 0.1  # seconds; a group waits for half of that, since the fact that ends the turn often follows
 _TRIES_AGAIN = "The run waits until it can be written again, and tries every few seconds."
 _FIRST_RETRY = 0.1
 _LONGEST_RETRY = 5.0
@@ -143,7 +143,7 @@ class EventLog:
         with self._flushing:
             while self._failure is None:
                 await self._more.wait()
-                await anyio.sleep(max(0.0, self._flushed_at + _GROUP - monotonic()))
+                await anyio.sleep(max(_GROUP / 2, self._flushed_at + _GROUP - monotonic()))
                 with self._shielded():
                     async with self._lock:
                         if self._failure is None:

@@ -12,6 +12,7 @@ import pytest
 
 from ralph.errors import StoreError
 from ralph.hooks import Hooks
+from ralph.loop import event_log
 from ralph.loop.event_log import EventLog
 from ralph.records.events import Diagnosed, Event, MessageReceived, MessageStreamed, Paused, Resumed
 from ralph.records.record import IterationRecord, RunRecord
@@ -103,6 +104,15 @@ async def test_a_fact_takes_along_what_waited_before_it(store: Watched) -> None:
     assert await store.kept() == [(8, "one"), (9, "two"), (10, "resumed")]
     assert told.said == [(8, "one"), (0, "tw"), (9, "two"), (10, "resumed")]
     assert len(store.appends) == 1
+
+
+async def test_a_fact_soon_after_an_event_takes_it_along(store: Watched, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(event_log, "_GROUP", 60)
+    async with flushing(store) as log:
+        log.note(message("last words"))
+        await anyio.wait_all_tasks_blocked()
+        await log.commit(FACT)
+    assert [texts for _, texts in store.appends] == [["last words", "resumed"]]
 
 
 async def test_what_is_shown_is_durable_and_whole(store: Watched) -> None:
