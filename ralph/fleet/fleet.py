@@ -13,7 +13,7 @@ from typing import Any, Self, TypeVar
 from ralph.errors import StoreError, UsageError
 from ralph.fleet.records import Entry, FleetLimits, FleetStatus, Occurrence
 from ralph.fleet.tables import Tables
-from ralph.fleet.task import Task, require_no_login
+from ralph.fleet.task import Task
 from ralph.store import database_named, default_path, open_store
 
 _T = TypeVar("_T")
@@ -72,9 +72,11 @@ class Fleet:
             occurrence: of a schedule, which advances together with them; no task is added if it has done so already.
 
         Raises:
-            UsageError: an address has a login, a name is taken, or `after` names an unknown task or goes in a circle.
+            UsageError: an address or a check is wrong, a name is taken, or `after` names an unknown task or a circle.
         """
-        require_no_login(tasks)
+        from ralph.fleet.mirror import require_startable
+
+        require_startable(tasks)
         _require_order(tasks)
         now = datetime.now(UTC)
         rows = [_row(task, now) for task in tasks]

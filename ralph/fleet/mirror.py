@@ -9,7 +9,7 @@ and written through its view, so that neither its hooks nor its settings hold. B
 import os
 import re
 import shlex
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Iterable, Mapping
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, replace
 from hashlib import sha256
@@ -18,8 +18,8 @@ from urllib.parse import urlsplit
 
 import anyio
 
-from ralph.errors import WorkspaceError
-from ralph.fleet.task import SCP, has_login
+from ralph.errors import RalphError, UsageError, WorkspaceError
+from ralph.fleet.task import SCP, Task, has_login
 from ralph.system.files import lock
 from ralph.workspace.gate import ANY, OURS, Git, GitError, environment, read_settings, settings_text
 from ralph.workspace.git_settings import kept, listed
@@ -105,6 +105,22 @@ class Source:
                 "GIT_CONFIG_VALUE_0": f"{answer}{user}; f",
             }
         return env
+
+
+def require_startable(tasks: Iterable[Task]) -> None:
+    """Raise `UsageError` for a task that no worker could begin, before anything stores it: its address or a check."""
+    from ralph.verifiers.command import parse_command
+
+    seen: set[str | None] = {None}
+    for task in tasks:
+        try:
+            if task.repository not in seen:
+                Source.parse(task.repository or "")
+                seen.add(task.repository)
+            for command in task.verify:
+                parse_command(command)
+        except RalphError as error:
+            raise UsageError(f"Task {task.name or task.task[:40]!r}: {error.problem}", error.remedy) from None
 
 
 def pinned(folder: Path, state: Path) -> tuple[Repository, bool]:

@@ -8,9 +8,10 @@ from typing import Any
 
 from ralph.errors import UsageError
 from ralph.fleet.fleet import Fleet
+from ralph.fleet.mirror import require_startable
 from ralph.fleet.records import Occurrence
 from ralph.fleet.tables import Tables
-from ralph.fleet.task import NAME, Task, missing_extra, require_no_login
+from ralph.fleet.task import NAME, Task, missing_extra
 from ralph.types import evolve
 
 _LONGEST = 60
@@ -38,7 +39,7 @@ def next_time(cron: str, after: float) -> float:
 
 async def add_schedule(fleet: Fleet, name: str, cron: str, tasks: list[Task]) -> float:
     """Add a schedule, or replace the one of that name; return when it is due first."""
-    require_no_login(tasks)
+    require_startable(tasks)
     if not re.fullmatch(NAME, name):
         raise UsageError(f"{name[:80]!r} is not the name of a schedule.", "Use letters, digits, dots and dashes.")
     if long := next((task.name for task in tasks if len(task.name or "") > _LONGEST), None):

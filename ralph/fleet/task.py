@@ -3,7 +3,6 @@
 import json
 import os
 import re
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, cast
 
@@ -82,16 +81,6 @@ def has_login(address: str) -> bool:
     """Return True if an address contains a password or a token; the user name of an ssh address is allowed."""
     found = _LOGIN.search(address)
     return found is not None and (found[1] != "ssh" or ":" in found[2])
-
-
-def require_no_login(tasks: Iterable[Task]) -> None:
-    """Raise `UsageError` for a task with a login in its repository's address, before anything stores it."""
-    for task in tasks:
-        if has_login(task.repository or ""):
-            raise UsageError(
-                f"The address of the repository of task {task.name or task.task[:40]!r} contains a login.",
-                "Remove it from the address, and set RALPH_GIT_TOKEN in the worker's environment.",
-            )
 
 
 def read_tasks(path: Path) -> list[Task]:

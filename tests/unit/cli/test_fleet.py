@@ -43,6 +43,8 @@ def test_a_task_that_waits_for_one_that_failed_says_what_to_do(ralph: Ralph, tmp
     [
         (["--folder", "nowhere"], "The folder 'nowhere' does not exist"),
         (["--repository", "https://me:sesame@host/x.git"], "contains a login"),
+        (["--repository", "ftp://host/x.git"], "Task 'x': 'ftp://host/x.git' is not an address or a path"),
+        (["--folder", ".", "--verify", "pytest 'a"], "Task 'x': The verify command \"pytest 'a\" cannot be read"),
     ],
 )
 def test_a_place_that_is_wrong_is_refused_at_once(ralph: Ralph, tmp_path: Path, words: list[str], said: str) -> None:
