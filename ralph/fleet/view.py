@@ -13,7 +13,8 @@ if TYPE_CHECKING:
     from ralph.watch.web import Page, PageRequest
 
 MOST_TASKS = 100
-"""That viewers show: those that run, then the next ones."""
+"""That viewers show: those that run, the last that failed, then the next ones."""
+_MOST_FAILED = 10
 
 _PATIENCE = 2.0
 _NOTHING = FleetStatus(
@@ -22,7 +23,7 @@ _NOTHING = FleetStatus(
 
 
 class FleetView(NamedTuple):
-    """The fleet at one moment, with the tasks that have not ended."""
+    """The fleet at one moment, with the tasks that have not ended and the last that failed."""
 
     status: FleetStatus = _NOTHING
     tasks: tuple[Entry, ...] = ()
@@ -67,7 +68,9 @@ class FleetReader:
             if not await anyio.to_thread.run_sync(has_fleet, self._url):
                 return FleetView()
             self._fleet = await Fleet(self._url, patience=_PATIENCE).__aenter__()
-        return FleetView(await self._fleet.status(), tuple(await self._fleet.entries(OPEN, MOST_TASKS)))
+        found = await self._fleet.entries(OPEN, MOST_TASKS)
+        found += await self._fleet.entries(("failed",), _MOST_FAILED)
+        return FleetView(await self._fleet.status(), tuple(sorted(found, key=lambda each: each.state == "queued")))
 
     async def aclose(self) -> None:
         """Leave the store."""

@@ -5,11 +5,13 @@ from typing import Any
 
 import pytest
 from markupsafe import Markup
+from sqlalchemy import update
 
-from ralph.fleet import Fleet, FleetLimits, Task
+from ralph.fleet import Fleet, FleetLimits, Task, schema
 from ralph.fleet.metrics import FleetMetrics
 from ralph.fleet.records import Entry, FleetStatus, WorkerEntry
 from ralph.fleet.screen import figures
+from ralph.fleet.tables import Tables
 from ralph.fleet.view import FleetReader, FleetView, fleet_page, has_fleet
 from ralph.store import MemoryStore, open_store
 from ralph.watch.web import PageRequest
@@ -74,6 +76,23 @@ async def test_a_store_without_a_fleet_is_read_and_stays_without(tmp_path: Path)
     async with Fleet(str(path)) as fleet:
         await fleet.submit([task_for(tmp_path)])
     assert [each.task.task for each in (await reader()).tasks] == ["Do it."]
+    await reader.aclose()
+
+
+async def test_tasks_that_failed_are_listed_before_those_that_wait(tmp_path: Path) -> None:
+    url = str(tmp_path / "runs.db")
+    async with Fleet(url) as fleet:
+        await fleet.submit([Task(task="Waits.", folder=tmp_path), Task(name="broken", task="Fails.", folder=tmp_path)])
+
+        def fail(tables: Tables) -> None:
+            with tables.connection.begin():
+                wanted = update(schema.tasks).where(schema.tasks.c.name == "broken")
+                tables.connection.execute(wanted.values(state="failed", reason="no <executor>", finished_at=1.0))
+
+        await fleet.do(fail)
+    reader = FleetReader(url)
+    assert [each.text for each in (await reader()).tasks] == ["Fails.", "Waits."]
+    assert "no &lt;executor&gt;" in await shown(reader)
     await reader.aclose()
 
 
