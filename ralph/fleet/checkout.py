@@ -53,9 +53,10 @@ class Checkout:
         path: the workspace.
         branch: the branch that the result is delivered on; empty for a plain folder.
         start: the commit that the attempt began with; empty for a plain folder.
+        lacks: the parts of the repository that are not there, in words; empty if all are.
     """
 
-    branch = start = ""
+    branch = start = lacks = ""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -99,7 +100,7 @@ class RepositoryCheckout(Checkout):
         self._saved = self._pushed = ""
         self._ref = f"refs/ralph/runs/{run}"
         self._number = 0
-        self._problem = self._lacks = ""
+        self._problem = ""
 
     async def prepare(self) -> None:
         """Make the files. Raises `GitError` or `OSError`."""
@@ -121,7 +122,7 @@ class RepositoryCheckout(Checkout):
         lacks = [f"the submodules {some_of([path for path, _ in self._submodules])}"] if self._submodules else []
         if any("filter=lfs" in line and not line.startswith("#") for lines in read for line in lines):
             lacks.append("the files of git-lfs, but for their pointers")
-        self._lacks = f"The agent worked without {' and '.join(lacks)}." if lacks else ""
+        self.lacks = " and ".join(lacks)
 
     async def save(self, note: str = "") -> str:
         try:
@@ -147,7 +148,8 @@ class RepositoryCheckout(Checkout):
     async def deliver(self, record: RunRecord | None = None) -> Delivery:
         reason = outcome_of(record, record.stop_reason or record.state) if record else ""
         await self.save(subject(record.task, record.id, reason) if record else "")
-        said = f"{self._problem} {self._lacks}".strip()
+        lacks = f"The agent worked without {self.lacks}." if self.lacks else ""
+        said = f"{self._problem} {lacks}".strip()
         if self._tip == self._base:
             return Delivery("nothing", where=self._mirror.source.address, problem=said)
         refused = ""

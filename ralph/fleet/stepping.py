@@ -117,6 +117,10 @@ class SteppedRunner(Runner):
         state = self._active_run.state if self._active_run else self._ended_state
         return (state.number, state.spent.usage.cost or 0.0) if state else (0, 0.0)
 
+    def note(self, text: str) -> None:
+        """Note a notice for the user with the next iteration."""
+        self._run.log.diagnose(text, self._run.next_number)
+
     def disown(self) -> None:
         """Store nothing of the run any more: another worker may have it."""
         if (run := self._active_run) is not None:

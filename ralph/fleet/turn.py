@@ -139,6 +139,8 @@ class Turn:
         number, cost = self.runner.progress
         self._told = (min(number, entry.iterations) if ended else number, min(entry.cost, cost))
         self._opened = True
+        if self._place.lacks and not number and ended is None:
+            self.runner.note(f"The agent works without {self._place.lacks}.")
         await self._require_files(number)
         return ended
 

@@ -87,6 +87,21 @@ def test_the_result_is_pushed_with_a_commit_for_each_iteration(source: Repositor
     assert source.git("status", "--porcelain") == ""
 
 
+def test_what_a_repository_has_elsewhere_is_named_when_the_run_begins(source: Repository, tmp_path: Path) -> None:
+    store = str(tmp_path / "ralph.db")
+    source.write(".gitattributes", "*.bin filter=lfs\n")
+    source.commit("large files")
+    submit(source, tmp_path, store)
+    with worker(tmp_path, store, "one") as made:
+        assert made.wait(PATIENCE) == 0, (tmp_path / "one.out").read_text()
+    logs = run_ralph(["fleet", "logs", "t", "--store", store], own_environment(tmp_path), tmp_path).stdout
+    begun, _, rest = " ".join(logs.split()).partition("without the files of git-lfs")
+    assert "The agent works" in begun, logs
+    assert "Wrote part 1" not in begun, logs
+    assert "Wrote part 1" in rest, logs
+    assert "worked without the files of git-lfs" in shown(tmp_path, store)["reason"]
+
+
 def test_the_next_task_begins_while_a_result_is_delivered(
     source: Repository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
