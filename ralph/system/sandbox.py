@@ -1,6 +1,6 @@
 """Confinement of the agent and the verifiers: their environment variables, and bubblewrap where the kernel allows it.
 
-Variables with secret names, or ones that lead to a secret (SSH_AUTH_SOCK, addresses with a password), are not passed on
+Variables with secret names, or ones that lead to a secret (SSH_AUTH_SOCK), or values with one, are not passed on
 unless the program needs them: an unattended agent has no business with them, and what it prints ends up in a model's
 context. In a strict list only the named ones are passed on, with what no program can do without.
 
@@ -24,8 +24,8 @@ from pydantic import AfterValidator, BaseModel, Field, field_validator
 from ralph.errors import UsageError
 from ralph.system.declarations import AGENT, Flag, Size, Tighter
 from ralph.system.files import find_program
-from ralph.system.secrets import is_secret_name
-from ralph.system.text import pattern
+from ralph.system.secrets import Redactor, is_secret_name
+from ralph.system.text import pattern, plain
 
 ESSENTIAL = (
     *("PATH", "HOME", "USER", "LOGNAME", "SHELL", "PWD", "TERM", "TZ", "LANG", "LANGUAGE", "LC_*"),
@@ -36,11 +36,9 @@ ESSENTIAL = (
 
 _WITHHELD = pattern(
     r"RALPH_STORE|RALPH_PLUGINS__.*|OTEL_(.*_HEADERS|.*_CAPTURE_.*)|.*AUTH(?!ORS?(?![A-Z])).*|.*DATABASE_URL|.*ASKPASS"
+    r"|(BW|BITWARDEN|OP)_SESSION.*"
 )
 """Variables with values that are no secrets themselves, or not always, but lead to one."""
-
-_PASSWORD_WITHIN = pattern(r"://[^/?#\s@]*:[^/?#\s@]+@")
-"""An address with a password; only those of proxies are passed on."""
 
 
 def _require_names(text: str) -> str:
@@ -98,8 +96,9 @@ class Variables(BaseModel, frozen=True, extra="forbid", defer_build=True):
     def _passes(self, name: str, value: str) -> bool:
         if self.only is not None:
             return _any(name, ESSENTIAL) or _any(name, self.only) or _any(name, self.keep)
-        held = _PASSWORD_WITHIN.search(value) and not name.upper().endswith("_PROXY")
-        return _any(name, self.keep) or not (is_secret_name(name) or held or _WITHHELD.fullmatch(name.upper()))
+        if _any(name, self.keep) or is_secret_name(name) or _WITHHELD.fullmatch(name.upper()):
+            return _any(name, self.keep)
+        return name.upper().endswith("_PROXY") or Redactor()(value) == plain(value)
 
 
 def _any(name: str, patterns: Collection[str]) -> bool:

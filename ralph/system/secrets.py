@@ -75,7 +75,7 @@ _KEY_END = pattern(r"-----END [A-Za-z0-9 ]{0,60}-----|---- END [A-Z0-9 ]{0,60} -
 _KEY_LINES = pattern(r"(?:(?:\s|\\[nr])*(?:Proc-Type|DEK-Info):[^\n\\]{0,100})*(?:(?:\s|\\[nr])*[A-Za-z0-9+/=]{16,})*")
 
 _SECRET_PART = pattern(
-    r"(?:.*(?:TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE|CREDENTIALS?|APIKEY)|PASS|PWD|KEY|PAT|SECRETS|PASSWORDS)"
+    r"(?:.*(?:TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE|CREDENTIALS?|APIKEY)|PASS|SSHPASS|PWD|KEY|PAT|SECRETS|PASSWORDS|CREDS?|COOKIE)"
 )
 
 
@@ -385,7 +385,7 @@ def is_secret_name(name: str) -> bool:
     """Return True if a variable's name says that its value is secret."""
     parts = name.upper().split("_")
     names_a_place = parts == ["PWD"] or parts[-1] in {"FILE", "PATH", "DIR"} or parts[:2] == ["GIT", "CONFIG"]
-    return not names_a_place and any(_SECRET_PART.fullmatch(part) for part in parts)
+    return not names_a_place and (parts[-1] == "PW" or any(_SECRET_PART.fullmatch(part) for part in parts))
 
 
 def _spellings(value: str) -> set[str]:

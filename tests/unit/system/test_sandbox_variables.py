@@ -34,6 +34,11 @@ LEADING = {
     "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT": "true",
     "CACHE": "redis://:pw@host:6379/0",
     "AMQP_URL": "amqp://me:pw@host/",
+    "CHAT": "https://hooks.slack.com/services/T0123ABCD/B0123ABCD/" + "Ab3dEf6hIj9kLm2nOp5qRs8t",
+    "STORAGE": "AccountName=a;AccountKey=" + "Ab3dEf6hIj9kLm2nOp5qRs8tUv1wXy4z" * 2,
+    "MY_SETTINGS": '{"password": "hunter2x"}',
+    "GIT_CONFIG_PARAMETERS": "'http.extraheader=Authorization: Basic dXNlcjpwYXNz'",
+    "BW_SESSION": "Ab3dEf6hIj9k",
 }
 HARMLESS = {
     "GIT_AUTHOR_NAME": "me",
@@ -41,6 +46,9 @@ HARMLESS = {
     "PACKAGE_AUTHORS": "me, you",
     "HTTPS_PROXY": "http://me:pw@proxy:3128",
     "REDIS_URL": "redis://localhost:6379/0",
+    "PW_TEST_HTML": "on",
+    "LESS": "-R --token",
+    "IN_LATIN": "/srv/caf\udce9",
     "DOCS": "https://example.com/a:b@c",
 }
 

@@ -486,6 +486,9 @@ def test_the_environment_tells_what_is_secret() -> None:
         "DB_PASSWORD": "v4",
         "MY_APIKEY": "v5",
         "client_secret": "v6",
+        "SSHPASS": "v7",
+        "ADMIN_PW": "v8",
+        "DB_CREDS": "v9",
         "KEYBOARD": "no",
         "MAX_TOKENS": "no",
         "PWD": "/no",
@@ -497,7 +500,7 @@ def test_the_environment_tells_what_is_secret() -> None:
         "EMPTY_TOKEN": "",
     }
 
-    assert secret_values(environ) == ("v1", "v2", "v3", "v4", "v5", "v6")
+    assert secret_values(environ) == ("v1", "v2", "v3", "v4", "v5", "v6", "v7", "v8", "v9")
 
 
 def test_gits_settings_in_variables_are_no_secrets() -> None:
