@@ -187,8 +187,13 @@ class Worker:
                 await self._more.wait()
 
     async def _take(self) -> bool:
-        """Take as many tasks as there are free slots; return whether there was one."""
-        free = self._me.slots - sum(turn.takes_slot for turn in self._turns.values())
+        """Take as many tasks as there are free slots; return whether there was one.
+
+        A result that is being delivered takes no slot, unless there are more of them than slots.
+        """
+        delivering = sum(turn.ended is not None for turn in self._turns.values())
+        busy = sum(turn.takes_slot for turn in self._turns.values()) + max(0, delivering - self._me.slots)
+        free = self._me.slots - busy
         if free <= 0 or self._gave_up:
             return False
         try:
