@@ -145,7 +145,9 @@ def _reported(arguments: list[str]) -> tuple[int, str]:
             return code, f"a plug-in has ended the program with exit code {code}"
         _discard_output()  # the reader, such as `| head`, has read enough
         return 0, ""
-    except Exception as error:  # noqa: BLE001 - every fault is reported in one paragraph
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # noqa: BLE001 - every fault is reported in one paragraph
         from ralph.cli.error_messages import report_fault
         from ralph.system.foreign import culprit
 

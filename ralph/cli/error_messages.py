@@ -88,7 +88,7 @@ def _nearest_option(option: str, command: Any) -> str:
     return f"Did you mean '--{close[0]}'?" if close else ""
 
 
-def report_fault(error: Exception) -> int:
+def report_fault(error: BaseException) -> int:
     """Report an unexpected error on standard error, and return the exit code.
 
     A missing current folder and a full disk get a message of their own. Any other error is a fault of the plug-in whose
@@ -112,7 +112,7 @@ def _folder_is_gone() -> bool:
     return False
 
 
-def _report_bug(error: Exception) -> int:
+def _report_bug(error: BaseException) -> int:
     import traceback
 
     from ralph.system.foreign import culprit, debugging, show_traceback

@@ -185,7 +185,7 @@ def command_app(name: str) -> Any:
             return command.app()
         module, _, attribute = command.app.partition(":")
         return getattr(import_module(module), attribute or "app")
-    except (Exception, SystemExit) as error:
+    except BaseException as error:
         problem = f"The command {name!r} of {offer.plugin.title} cannot be loaded: {failure(error)}."
         raise PluginError(problem, "Fix the plug-in.") from error
 

@@ -49,6 +49,7 @@ and the choice of variables.
 BOUNDS: frozenset[Bound] = frozenset(get_args(Bound))
 
 _BOUND = 2_000
+_SECONDS_TO_STOP = 60.0
 _MOST_UNFINISHED = 100_000
 """Characters that are kept of an unfinished message, in case it never ends."""
 
@@ -406,8 +407,10 @@ class Executor:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        with anyio.CancelScope(shield=True):
+        with anyio.move_on_after(_SECONDS_TO_STOP, shield=True) as bound:
             await self._alive(self.stop)
+        if bound.cancelled_caught:
+            raise RuntimeError(f"the executor {self.name} did not stop within {_SECONDS_TO_STOP:g} seconds")
 
     async def _alive(self, step: Callable[[], Awaitable[None]]) -> None:
         """Take a step that must not end the program, as `sys.exit` of foreign code would."""

@@ -21,7 +21,7 @@ from ralph.executors.base import Diagnosed, Executor, FellBack, MessageDelta, To
 from ralph.prompt import Prompt
 from ralph.records import events
 from ralph.records.events import Event
-from ralph.system.foreign import culprit, maker, named, show_traceback
+from ralph.system.foreign import culprit, maker, named, pass_on, show_traceback
 from ralph.types import evolve
 from ralph.types.output import Failed, FailureKind, Message, Output, Timeouts, Usage
 
@@ -107,7 +107,8 @@ async def _once(executor: Executor, relay: Relay) -> Output:
         said = cast("object", await executor.execute(relay.prompt, relay.turn))
     except (ExecutorUnavailableError, UsageError) as error:
         return transcript.finish(Failed(failure="unavailable", message=str(error)[:_LONGEST]))
-    except (Exception, SystemExit) as error:
+    except BaseException as error:
+        pass_on(error)
         _logger.exception("the executor %s raised; its turn counts as crashed", executor.name)
         show_traceback(error)
         who = culprit(error) or maker(executor)

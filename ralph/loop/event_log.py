@@ -26,7 +26,7 @@ from ralph.hooks import CompletionDue, Hooks, IterationDue, Veto
 from ralph.records.events import Diagnosed, Event, MessageStreamed, Paused, Resumed
 from ralph.records.record import IterationRecord, RunRecord
 from ralph.store.base import Store
-from ralph.system.foreign import maker, named, show_traceback
+from ralph.system.foreign import maker, named, pass_on, show_traceback
 from ralph.types import evolve
 
 _GROUP = 0.1  # seconds; a group waits for half of that, since the fact that ends the turn often follows
@@ -354,7 +354,8 @@ class Dispatcher:
         try:
             with scope:
                 answer = await method(about)
-        except (Exception, SystemExit) as error:
+        except BaseException as error:
+            pass_on(error)
             if id(hooks) not in self._raised:
                 self._raised.add(id(hooks))
                 _logger.exception("%s of the observer %s failed; the run continues", name, type(hooks).__name__)

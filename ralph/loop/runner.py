@@ -186,7 +186,7 @@ class Runner:
         self._store = as_store(store, plugged)
         self._state_limit = state_limit
         self.record: RunRecord | None = None
-        self._hooks = (*hooks, *plugged.observers)
+        self._hooks = (*hooks, *plugged.things("ralph_observers"))
         self._plugged = plugged
         self._reported: set[str] = set()
         self._settings: dict[str, Any] = self._parts.redactor.within(dict(settings or {}))

@@ -15,7 +15,7 @@ from pluggy import HookImpl
 
 from ralph.errors import in_words
 from ralph.plugins.spec import API_VERSION, NAME
-from ralph.system.foreign import show_traceback
+from ralph.system.foreign import pass_on, show_traceback
 from ralph.system.secrets import Redactor
 from ralph.system.text import printable
 
@@ -76,7 +76,7 @@ class Plugin:
         try:
             with redirect_stdout(sys.stderr):
                 loaded = implementation()
-        except (Exception, SystemExit) as error:
+        except BaseException as error:
             _logger.debug("the plug-in %s cannot be loaded", self.name, exc_info=True)
             self.problems.append(f"It cannot be loaded: {failure(error)}.")
             return
@@ -102,7 +102,8 @@ class Plugin:
 
 
 def failure(error: BaseException) -> str:
-    """Return an error of foreign code in one line, without secrets and without a full stop; see `show_traceback`."""
+    """Return an error of foreign code in one line, without secrets and without a full stop; see `pass_on`."""
+    pass_on(error)
     show_traceback(error)
     return printable(" ".join(Redactor()(in_words(error)[: 4 * _SHOWN]).split()), _SHOWN)
 

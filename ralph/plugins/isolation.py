@@ -30,20 +30,14 @@ class GuardedStrategy:
 
 
 class GuardedAnalyzer:
-    """A plug-in's analyzer; an exception is recorded and left to `SeveralAnalyzers`."""
+    """A plug-in's analyzer; if it raises, or returns something else than an analysis, it has no say."""
 
     def __init__(self, offer: Offer, analyzer: Analyzer) -> None:
         self._offer, self._analyzer = offer, analyzer
 
     def analyze(self, output: Output, status: Status, context: AnalysisContext) -> Analysis:
-        try:
-            said = self._analyzer.analyze(output, status, context)
-        except (Exception, SystemExit) as error:
-            _complain(self._offer, f"failed: {failure(error)}")
-            raise
-        if not isinstance(cast("object", said), Analysis):  # `SeveralAnalyzers` leaves it out
-            _complain(self._offer, f"returned a {type(said).__name__}, which is not an Analysis")
-        return said
+        said = _given(self._offer, lambda: self._analyzer.analyze(output, status, context), (Analysis,), "an Analysis")
+        return cast("Analysis", said)  # `SeveralAnalyzers` leaves out what is not one
 
 
 def prompt_texts(offers: Iterable[Offer], context: PromptContext) -> list[str]:
@@ -57,7 +51,7 @@ def guarded_detector(offer: Offer) -> Detector:
     def detect(reply: Reply) -> Iterator[Signal]:
         try:
             yield from offer.thing(reply)
-        except (Exception, SystemExit) as error:
+        except BaseException as error:
             _complain(offer, f"failed: {failure(error)}")
             raise
 
@@ -71,7 +65,7 @@ def announce(offers: Iterable[Offer], delivery: Delivery, record: object) -> lis
     for offer in offers:
         try:
             offer.thing(delivery, record)
-        except (Exception, SystemExit) as error:  # noqa: BLE001 - anything may come from foreign code
+        except BaseException as error:  # noqa: BLE001 - anything may come from foreign code
             _complain(offer, f"failed: {failure(error)}")
             problems.append(f"{offer.plugin.title} failed: {failure(error)}")
     return problems
@@ -86,7 +80,7 @@ def _given(offer: Offer, ask: Callable[[], object], kinds: tuple[type, ...], mea
     """Return what a plug-in's part answers if it is of one of the kinds; else record the problem and return None."""
     try:
         said = ask()
-    except (Exception, SystemExit) as error:  # noqa: BLE001 - anything may come from foreign code
+    except BaseException as error:  # noqa: BLE001 - anything may come from foreign code
         _complain(offer, f"failed: {failure(error)}")
         return None
     if isinstance(said, kinds):

@@ -32,10 +32,9 @@ from ralph.system.foreign import register
 from ralph.system.install import missing_plugin
 
 if TYPE_CHECKING:
-    from ralph.analysis import Analyzer, Detector, Keyword
+    from ralph.analysis import Analyzer, Keyword
     from ralph.decision.claims import Strategy
     from ralph.executors import Executor
-    from ralph.hooks import Hooks
     from ralph.status import StatusField
     from ralph.store import Store
     from ralph.tasks import Task
@@ -143,14 +142,6 @@ class Plugins:
         """Return what the plug-ins return from a hook, without the plug-ins."""
         return [offer.thing for offer in self.offers(hook)]
 
-    @property
-    def keywords(self) -> "list[Keyword]":
-        return self.things("ralph_keywords")
-
-    @property
-    def status_fields(self) -> "list[StatusField]":
-        return [offer.thing for offer in self.named("ralph_status_fields").values()]
-
     def fields_with(self, own: "Sequence[StatusField]") -> "tuple[StatusField, ...]":
         """Return your own status fields, followed by those of plug-ins.
 
@@ -163,14 +154,6 @@ class Plugins:
                 title = theirs[field.name].plugin.title
                 raise PluginConflictError("status field", field.name, "your own settings", title)
         return (*own, *(offer.thing for offer in theirs.values()))
-
-    @property
-    def detectors(self) -> "list[Detector]":
-        return self.things("ralph_detectors")
-
-    @property
-    def observers(self) -> "list[Hooks]":
-        return self.things("ralph_observers")
 
     @property
     def secrets(self) -> tuple[str, ...]:
@@ -207,7 +190,7 @@ class Plugins:
         from ralph.plugins.isolation import guarded_detector
 
         detectors = [guarded_detector(offer) for offer in self.offers("ralph_detectors")]
-        words = (*keywords, *self.keywords)
+        words = (*keywords, *self.things("ralph_keywords"))
         own = first or ResponseAnalyzer(words, detectors=detectors, **reading)
         others = self._further(further)
         return SeveralAnalyzers(own, others) if others else own
@@ -240,7 +223,8 @@ class Plugins:
         """
         from ralph.executors.base import Executor
 
-        return _built(self._found("ralph_executors", name), context, lambda part: isinstance(part, Executor))
+        offer = self._found("ralph_executors", name)
+        return _built(offer, context, lambda part: isinstance(part, Executor) and part.name == str(part.name))
 
     def verifier(self, text: str, context: "VerifierContext") -> "Verifier":
         """Return the verifier of a specification, as `ralph.verifiers.registry.verifier_named`."""
@@ -291,7 +275,7 @@ class Plugins:
             )
         offer = self._found("ralph_task_sources", name)
         context = BuildContext(argument=place, workspace=workspace)
-        found = _built(offer, context, lambda part: isinstance(part, Task | str))
+        found = _built(offer, context, lambda part: isinstance(part.text if isinstance(part, Task) else part, str))
         made = Task(found) if isinstance(found, str) else found
         if not made.text.strip():
             raise UsageError(f"The task of {text[:200]!r} is empty.", "Name a place that has something to do.")
@@ -363,7 +347,7 @@ class Plugins:
         try:
             things = list(islice(cast("Iterable[object]", given), _MOST_THINGS + 1)) if given is not None else []
             looked_at = [(thing, objection(hook, thing)) for thing in things]
-        except (Exception, SystemExit) as error:  # noqa: BLE001 - anything may come from foreign code
+        except BaseException as error:  # noqa: BLE001 - anything may come from foreign code
             plugin.complain(f"{hook} failed: {failure(error)}.")
             return []
         for odd in filter(None, (odd for _, odd in looked_at)):
@@ -377,7 +361,7 @@ class Plugins:
         implementation = plugin.hooks[hook]
         try:
             return implementation.function(*(arguments[name] for name in implementation.argnames))
-        except (Exception, SystemExit) as error:  # noqa: BLE001 - anything may come from foreign code
+        except BaseException as error:  # noqa: BLE001 - anything may come from foreign code
             plugin.complain(f"{hook} failed: {failure(error)}.")
             return None
 
@@ -434,7 +418,7 @@ def _made(offer: Offer, make: Callable[[], Any], fits: Callable[[Any], bool]) ->
         part = make()
     except RalphError:
         raise
-    except (Exception, SystemExit) as error:
+    except BaseException as error:
         raise PluginError(f"{named} could not be created: {failure(error)}.", "Fix the plug-in.") from error
     if not fits(part):
         raise PluginError(f"{named} came out as a {type(part).__name__}, which does not fit.", "Fix the plug-in.")

@@ -1,5 +1,6 @@
 """Foreign code: the plug-in that a thing or an exception comes from, for messages that name it."""
 
+import asyncio
 import os
 import sys
 import traceback
@@ -21,8 +22,20 @@ def maker(thing: object) -> str:
 
 
 def culprit(error: BaseException) -> str:
-    """Return the title of the plug-in whose code an exception passed through, the innermost one; empty if none."""
-    return next((title for module in _modules(error) if (title := _title_of(module))), "")
+    """Return the title of the plug-in whose code an exception passed through, the innermost one; empty if none.
+
+    A method that a plug-in's class inherits counts as its code if the exception was raised there.
+    """
+    frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
+    owner = maker(frames[-1].f_locals.get("self")) if frames else ""
+    return next((title for module in _modules(error) if (title := _title_of(module))), owner)
+
+
+def pass_on(error: BaseException) -> None:
+    """Raise an exception again that is no fault of foreign code: Ctrl-C, or a cancellation of the current task."""
+    cancelled = isinstance(error, asyncio.CancelledError) and (task := asyncio.current_task()) and task.cancelling()
+    if cancelled or isinstance(error, KeyboardInterrupt | GeneratorExit):
+        raise error
 
 
 def named(what: str, title: str) -> str:

@@ -13,7 +13,7 @@ import anyio
 
 from ralph.analysis.metrics import error_signature
 from ralph.errors import VerifierError, in_words
-from ralph.system.foreign import maker, named, show_traceback
+from ralph.system.foreign import maker, named, pass_on, show_traceback
 from ralph.system.secrets import Redactor
 from ralph.types import evolve
 from ralph.types.output import Usage
@@ -108,7 +108,8 @@ class VerifierRun:
             if starting:
                 raise
             return _refuted(verifier, str(error), "cannot start")
-        except (Exception, SystemExit) as error:
+        except BaseException as error:
+            pass_on(error)
             why = in_words(error)
             show_traceback(error)
             if starting:

@@ -49,7 +49,7 @@ import ralph.loop.assembly
 from ralph.plugins import Plugins
 plugins = Plugins.found()
 plugins.require_sound()
-assert len(plugins.detectors) >= {count} and not plugins.problems
+assert len(plugins.things('ralph_detectors')) >= {count} and not plugins.problems
 """
 
 

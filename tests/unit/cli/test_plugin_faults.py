@@ -6,11 +6,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import anyio
 import pytest
 
+from ralph.executors import base
 from ralph.system import foreign
 
 PLUGIN = """
+import asyncio
 import sys
 import typer
 from ralph import Output
@@ -19,6 +22,7 @@ from ralph.executors import Executor
 from ralph.hooks import Hooks
 from ralph.plugins import Command, Provider, hookimpl
 from ralph.store import MemoryStore
+from ralph.tasks import Task
 from ralph.testing import ScriptedExecutor
 from ralph.verifiers import Verifier
 from ralph.verifiers.base import VerifierProvider
@@ -41,6 +45,17 @@ class Leaves(Executor):
     async def stop(self): "stop" in self.when and sys.exit(3)
     async def execute(self, prompt, turn): "execute" in self.when and sys.exit(3)
 
+class Panic(BaseException): "As of libraries in Rust."
+
+class Panics(Gives):
+    async def execute(self, prompt, turn): raise self.what
+
+class StartsAtOnce(Gives):
+    def start(self): pass
+
+class Nameless(Gives):
+    name = None
+
 class Unstartable(Gives):
     async def start(self): raise ValueError(HERE)
 
@@ -53,6 +68,10 @@ def ralph_executors():
     yield Provider("leaves", "ends the program in a turn", lambda context: Leaves("execute"))
     yield Provider("leaves-first", "ends the program at the start", lambda context: Leaves("start"))
     yield Provider("leaves-last", "ends the program at the end", lambda context: Leaves("stop"))
+    yield Provider("panics", "raises no Exception", lambda context: Panics(Panic(HERE)))
+    yield Provider("cancels", "leaks a cancellation of its own", lambda context: Panics(asyncio.CancelledError()))
+    yield Provider("at-once", "starts without await", lambda context: StartsAtOnce(None))
+    yield Provider("nameless", "has no name", lambda context: Nameless(None))
     yield Provider("unstartable", "cannot start", lambda context: Unstartable(None))
 
 class Quiet:
@@ -76,9 +95,18 @@ class Broken(Verifier):
 @hookimpl
 def ralph_verifiers():
     yield VerifierProvider("odd", "returns True", Keys, lambda keys, context: Odd())
+    yield VerifierProvider("panicking", "raises no Exception", Keys, lambda keys, context: Panicking())
     yield VerifierProvider("broken", "raises", Keys, lambda keys, context: Broken())
 
+class Panicking(Verifier):
+    name = "panicking"
+    async def verify(self, subject): raise Panic(HERE)
+
+@hookimpl
+def ralph_task_sources(): yield Provider("number", "has no text", lambda context: Task(5))
+
 class Loud(Hooks):
+    async def on_iteration_started(self, event): raise Panic(HERE)
     async def on_run_started(self, event): raise ValueError(HERE)
 
 @hookimpl
@@ -87,8 +115,13 @@ def ralph_observers(): yield Loud()
 class Lost(MemoryStore):
     async def create(self, record, *, owner): raise ValueError(HERE)
 
+class Panicked(MemoryStore):
+    async def create(self, record, *, owner): raise Panic(HERE)
+
 @hookimpl
-def ralph_stores(): yield Provider("lost", "raises", lambda context: Lost())
+def ralph_stores():
+    yield Provider("lost", "raises", lambda context: Lost())
+    yield Provider("panicked", "raises no Exception", lambda context: Panicked())
 
 app = typer.Typer()
 
@@ -107,6 +140,14 @@ FAULTS: list[tuple[str, tuple[str, ...], int, str, bool]] = [
     ("execute returns a text", (*RUN, "--executor", "text"), 5, "of type str, not an Output", False),
     ("execute raises", (*RUN, "--executor", "raises"), 5, "boom", True),
     ("execute ends the program", (*RUN, "--executor", "leaves"), 5, "crashed: SystemExit: 3", True),
+    ("execute panics", (*RUN, "--executor", "panics"), 5, "crashed: Panic: boom", True),
+    ("execute leaks a cancellation", (*RUN, "--executor", "cancels"), 5, "crashed: CancelledError", True),
+    ("start is not async", (*RUN, "--executor", "at-once"), 1, "can't be used in 'await'", True),
+    ("an executor has no name", (*RUN, "--executor", "nameless"), 2, "which does not fit", False),
+    ("a verifier panics", (*QUICK, "--verifier", "panicking"), 2, "failed before the run: Panic: boom", True),
+    ("an observer panics", QUICK, 0, "failed (Panic)", True),
+    ("a store panics", (*QUICK, "--store", "panicked://x"), 1, "Panic: boom", True),
+    ("a task is no text", ("run", *QUICK[2:], "--task", "number:x"), 2, "which does not fit", False),
     ("start ends the program", (*RUN, "--executor", "leaves-first"), 1, "tried to end the program", True),
     ("stop ends the program", (*RUN, "--executor", "leaves-last"), 1, "tried to end the program", True),
     ("start raises", (*RUN, "--executor", "unstartable"), 1, "boom", True),
@@ -179,3 +220,26 @@ def test_without_the_wish_for_it_no_traceback_reaches_the_terminal(plugged: Call
     done = subprocess.run([sys.executable, "-m", "ralph", *words], capture_output=True, text=True, check=False)
     assert "crashed: ValueError: boom" in done.stdout
     assert "Traceback" not in done.stderr
+
+
+def test_a_plug_in_that_panics_as_it_is_imported_is_left_out(workspace: Path, ralph: Callable[..., Any]) -> None:
+    (workspace / ".ralph").mkdir()
+    (workspace / ".ralph" / "plugin.py").write_text("raise BaseException('boom')\n")
+    ended = ralph(*RUN, "--executor", "none", "--trust")
+    assert (ended.code, "Traceback" in ended.err) == (2, False)
+    assert '"type": "usage_error"' in ended.out.splitlines()[0]
+    assert "wrong with local" in ended.err
+
+
+async def test_an_executor_that_does_not_stop_is_left_after_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(base, "_SECONDS_TO_STOP", 0.1)
+
+    class Stays(base.Executor):
+        name = "stays"
+
+        async def stop(self) -> None:
+            await anyio.sleep_forever()
+
+    with pytest.raises(RuntimeError, match="the executor stays did not stop within"):
+        async with Stays():
+            pass

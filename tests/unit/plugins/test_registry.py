@@ -177,7 +177,7 @@ def test_an_object_may_be_a_plugin_and_counts_once() -> None:
 
     words = Words()
     plugins = Plugins.of([words, words])
-    assert len(plugins.detectors) == 1
+    assert len(plugins.things("ralph_detectors")) == 1
     assert plugin(plugins, "Words").source == f"object of {__name__}"
     assert [problem.partition("): ")[2] for problem in plugins.problems] == ["It is there twice; the first one counts."]
     assert any("It is a class" in problem for problem in Plugins.of([Words]).problems)
@@ -219,7 +219,7 @@ class TestSettings:
         install("words", SETTINGS)
         tables = Tables({"words": {"word": "mission accomplished", "token": "t0p-secret-value"}})
         plugins = Plugins.found(tables)
-        assert [keyword.text for keyword in plugins.keywords] == ["mission accomplished"]
+        assert [keyword.text for keyword in plugins.things("ralph_keywords")] == ["mission accomplished"]
         assert plugins.secrets == ("t0p-secret-value",)
         assert "t0p" not in str(plugins.shown(tables.values))
 
@@ -274,7 +274,7 @@ class TestSettings:
     def test_a_plugin_that_lacks_a_setting_is_told_of_and_not_asked_for_what_needs_it(self, install: Install) -> None:
         install("words", SETTINGS)
         plugins = Plugins.found()
-        assert plugins.keywords == []
+        assert plugins.things("ralph_keywords") == []
         assert plugin(plugins, "words").lacks == "plugins.words.word"
         assert plugin(plugins, "words").problems == []
 
@@ -308,5 +308,5 @@ def test_of_what_a_hook_gives_the_odd_is_told_of_and_the_rest_is_kept() -> None:
             return [Keyword(text="shipped it"), 5]
 
     plugins = Plugins.of([Mixed()])
-    assert plugins.keywords == [Keyword(text="shipped it")]
+    assert plugins.things("ralph_keywords") == [Keyword(text="shipped it")]
     assert "an object of type int, which is not a Keyword" in plugins.problems[0]
