@@ -22,9 +22,7 @@ app = typer.Typer(add_completion=False, no_args_is_help=True)
 
 TaskId = Annotated[str, typer.Argument(metavar="TASK", help="Its name, its id, or the beginning of the id.")]
 TaskIds = Annotated[list[str], typer.Argument(metavar="TASK...", help="Names, ids, or the beginnings of ids.")]
-TaskFile = Annotated[
-    Path | None, typer.Option("--file", "-f", metavar="FILE", help="Tasks in YAML or JSON, instead of PROMPT.")
-]
+TaskFile = Annotated[Path | None, typer.Option("--file", "-f", metavar="FILE", help="Tasks in YAML or JSON.")]
 Labels = Annotated[list[str] | None, typer.Option("--label", metavar="LABEL", help="Repeatable.")]
 _UNITS = ((86_400, "d"), (3_600, "h"), (60, "m"), (1, "s"))
 

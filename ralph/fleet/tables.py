@@ -42,6 +42,7 @@ _PAGES = 4
 """Rows that are looked at for each task that is taken: some have to wait for others in the same place."""
 
 _LOST = "its worker was lost"
+_ASKED_FOR = {"pause": "paused", "stop": "stopped"}
 _SET_ASIDE = (
     f"{MOST_KILLS} workers in a row were lost while it ran, so it is set aside: look at it, then `ralph fleet retry`"
 )
@@ -353,18 +354,22 @@ class Tables:
 
     def let_go(
         self, entry: Entry, worker: str, progress: Mapping[str, Any], *, state: str, reason: str, delay: float = 0.0
-    ) -> bool:
+    ) -> str:
         """Store that a worker no longer has a task: it has ended, or returns to the queue, also paused.
 
-        Those that waited for a task that is done may begin. Returns False if the task is not this worker's any more.
+        What the user wants of a task that has not ended prevails, since its worker may not have heard of that yet.
+        Those that waited for a task that is done may begin. Returns the state; empty if the task is not this worker's
+        any more.
         """
         with self.database.transaction(self.connection):
             mine = (_task.id == entry.id, _task.worker == worker, _task.turn == entry.turn)
             row = self.connection.execute(select(_task.wanted).where(*mine).with_for_update()).first()
             if row is None:
-                return False
-            if state == "paused" and not row.wanted:
-                state, reason = "queued", ""  # the pause was taken back before its worker heard of that
+                return ""
+            if state in {"queued", "paused"} and row.wanted:
+                state, reason = _ASKED_FOR[row.wanted], "you asked for it"
+            elif state == "paused":
+                state, reason = "queued", ""  # the pause was taken back
             self._progressed(worker, [progress])
             values: dict[str, Any] = {"state": state, "worker": "", "wanted": "", "reason": reason[:2_000]}
             if state in ENDED:
@@ -375,7 +380,7 @@ class Tables:
                 freed = update(schema.tasks).where(_task.id.in_(waiting)).values(blocked=_task.blocked - 1)
                 self.connection.execute(freed)
                 self.connection.execute(delete(schema.needs).where(_needs.needed_id == entry.id))
-            return True
+            return state
 
     def keep(self, entry: Entry, iteration: int, tip: str) -> bool:
         """Store the commit with an iteration's files; return False if the task is not this worker's any more."""

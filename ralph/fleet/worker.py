@@ -340,13 +340,13 @@ class Worker:
             try:
                 call = Tables.let_go
                 entry, me = turn.entry, self._me.name
-                await self._fleet.do(call, entry, me, progress, state=state, reason=reason, delay=delay)
+                kept = await self._fleet.do(call, entry, me, progress, state=state, reason=reason, delay=delay)
                 break
             except StoreError:
                 await anyio.sleep(_POLL)
         turn.was_told(progress)
         self._rate.add(progress["finished"])
-        self._note(f"{turn.entry.id} is {state.replace('_', ' ')}: {reason}")
+        self._note(f"{turn.entry.id} is {(kept or state).replace('_', ' ')}: {reason}")
         turn.over = True
         if state == "failed":
             self.failed.append(turn.entry.name or turn.entry.id)
@@ -397,7 +397,9 @@ class Worker:
             self._lose_all("its lease had run out")
             await self._begin_anew()
             return
-        self._beaten, self._limits = began, said.limits
+        before, self._beaten, self._limits = self._limits, began, said.limits
+        if said.limits != before:
+            await self._wake_waiting()
         for turn, progress in zip(news, told, strict=True):
             turn.was_told(progress)
             self._rate.add(progress["finished"])

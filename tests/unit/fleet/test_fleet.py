@@ -36,7 +36,7 @@ async def taken(fleet: Fleet, worker: WorkerEntry, count: int = 1) -> list[Entry
     return await fleet.do(Tables.claim, worker, count)
 
 
-async def let_go(fleet: Fleet, entry: Entry, worker: WorkerEntry, state: str, **more: Any) -> bool:
+async def let_go(fleet: Fleet, entry: Entry, worker: WorkerEntry, state: str, **more: Any) -> str:
     progress = {
         "task_id": entry.id, "in_turn": entry.turn, "done": 2, "more": 0.5, "finished": 2, "now_is": "running",
         "run": entry.run_id, "why": "", **more,
@@ -254,12 +254,26 @@ async def test_a_pause_that_was_taken_back_does_not_take_effect_later_and_a_stop
     entry = (await taken(fleet, worker))[0]
     await fleet.pause(task_id)
     await fleet.resume(task_id)
-    assert await let_go(fleet, entry, worker, "paused"), "its worker has not heard of the resume"
+    assert await let_go(fleet, entry, worker, "paused") == "queued", "its worker has not heard of the resume"
     assert (await fleet.find(task_id)).state == "queued"
     await taken(fleet, worker)
     await fleet.stop(task_id)
     await fleet.resume(task_id)
     assert (await fleet.find(task_id)).wanted == "stop"
+
+
+@pytest.mark.parametrize(("asked", "becomes"), [("pause", "paused"), ("stop", "stopped")])
+async def test_what_the_user_asked_for_is_kept_by_a_worker_that_leaves_unaware_of_it(
+    fleet: Fleet, asked: str, becomes: str
+):
+    task_id = (await fleet.submit([a_task(1)]))[0]
+    worker = await a_worker(fleet)
+    entry = (await taken(fleet, worker))[0]
+    await getattr(fleet, asked)(task_id)
+    assert await let_go(fleet, entry, worker, "queued") == becomes
+    found = await fleet.find(task_id)
+    assert (found.state, found.reason, bool(found.finished_at)) == (becomes, "you asked for it", asked == "stop")
+    assert await taken(fleet, worker) == []
 
 
 async def test_a_kill_is_forgiven_only_where_others_took_the_task_during_an_outage(fleet: Fleet):

@@ -1,4 +1,4 @@
-"""How many tasks a worker takes."""
+"""How many tasks a worker takes, and what it does when it hears of the fleet."""
 
 from datetime import UTC, datetime
 from pathlib import Path
@@ -6,7 +6,7 @@ from typing import Any, cast
 
 import pytest
 
-from ralph.fleet.records import Entry
+from ralph.fleet.records import Beat, Entry, FleetLimits
 from ralph.fleet.turn import Setting, Turn
 from ralph.fleet.worker import Worker
 from ralph.records.record import RunRecord
@@ -30,3 +30,25 @@ async def test_results_that_are_delivered_take_slots_if_there_are_more_of_them_t
             turn.ended = RunRecord(id="r", task="t", started_at=datetime.now(UTC))
     assert not await worker._take()
     assert free == [asked] * (asked is not None)
+
+
+async def test_a_turn_that_waits_for_a_limit_is_woken_when_that_changes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    woken: list[str] = []
+
+    async def do(*_: object) -> Beat:
+        return Beat(alive=True, wanted={}, taken=(), limits=FleetLimits(calls_per_minute=9))
+
+    async def wake(workflow_id: str) -> None:
+        woken.append(workflow_id)
+
+    worker = cast("Any", Worker(str(tmp_path / "ralph.db")))
+    monkeypatch.setattr(worker, "_fleet", type("Told", (), {"do": staticmethod(do)}))
+    monkeypatch.setattr(worker._engine, "wake", wake)
+    for name in ("waits", "works"):
+        turn = worker._turns[name] = Turn(Entry(id=name), cast("Setting", None))
+        turn.waiting, turn.stepping = name == "waits", True
+    await worker._beat_once()
+    await worker._beat_once()
+    assert woken == [worker._turns["waits"].entry.workflow_id]
