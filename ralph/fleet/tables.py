@@ -253,11 +253,8 @@ class Tables:
         with self.database.transaction(self.connection):
             late_itself = select(_worker.name).where(_worker.name == worker.name, _worker.until < self._now)
             was_away = self.connection.scalar(late_itself) is not None
-            renewed = (
-                update(schema.workers)
-                .where(_worker.name == worker.name, _worker.token == worker.token)
-                .values(self._beating(worker, lease))
-            )
+            this = (_worker.name == worker.name, _worker.token == worker.token)
+            renewed = update(schema.workers).where(*this).values(self._beating(worker, lease))
             if not self.connection.execute(renewed).rowcount:
                 return Beat(alive=False, wanted={}, taken=(), limits=self._limits())
             if progress:
@@ -357,9 +354,8 @@ class Tables:
     ) -> str:
         """Store that a worker no longer has a task: it has ended, or returns to the queue, also paused.
 
-        What the user wants of a task that has not ended prevails, since its worker may not have heard of that yet.
-        Those that waited for a task that is done may begin. Returns the state; empty if the task is not this worker's
-        any more.
+        What the user asked for of a task that returns prevails. Those that waited for a task that is done may begin.
+        Returns the state; empty if the task is not this worker's any more.
         """
         with self.database.transaction(self.connection):
             mine = (_task.id == entry.id, _task.worker == worker, _task.turn == entry.turn)
@@ -451,9 +447,8 @@ class Tables:
         """Add a schedule, or replace the one of that name."""
         values = {"cron": cron, "due": due, "body": body}
         with self.database.transaction(self.connection):
-            if not self.connection.execute(
-                update(schema.schedules).where(_schedule.name == name).values(values)
-            ).rowcount:
+            changed = update(schema.schedules).where(_schedule.name == name).values(values)
+            if not self.connection.execute(changed).rowcount:
                 self.connection.execute(insert(schema.schedules).values(name=name, **values))
 
     def unschedule(self, name: str) -> bool:
