@@ -18,7 +18,7 @@ from operator import attrgetter, itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from ralph.system.secret_rules import OWN, TAILS, Rule, Rules
-from ralph.system.text import pattern, storable, visible, visible_part
+from ralph.system.text import CONTEXT, pattern, storable, visible, visible_part
 
 if TYPE_CHECKING:
     from ahocorasick_rs import AhoCorasick
@@ -73,10 +73,6 @@ _VISIBLE = "".join(map(chr, range(0x21, 0x7F)))
 _KEY_LENGTH = 8_000
 _KEY_END = pattern(r"-----END [A-Za-z0-9 ]{0,60}-----|---- END [A-Z0-9 ]{0,60} ----|(?=Private-MAC:)")
 _KEY_LINES = pattern(r"(?:(?:\s|\\[nr])*(?:Proc-Type|DEK-Info):[^\n\\]{0,100})*(?:(?:\s|\\[nr])*[A-Za-z0-9+/=]{16,})*")
-
-_SECRET_PART = pattern(
-    r"(?:.*(?:TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE|CREDENTIALS?|APIKEY)|PASS|SSHPASS|PWD|KEY|PAT|SECRETS|PASSWORDS|CREDS?|COOKIE)"
-)
 
 
 class _Secret(NamedTuple):
@@ -173,7 +169,7 @@ class RedactedStream:
         given = self._unread + storable(chunk)
         seen, end = visible_part(given, self._context, final=final)
         self._text += seen
-        self._context = 0 if final else min(end, 2)
+        self._context = 0 if final else min(end, CONTEXT)
         self._unread = "" if final else given[end - self._context :]
 
     def _shown(self, decided: int, opened: int, *, final: bool) -> str:
@@ -385,7 +381,7 @@ def is_secret_name(name: str) -> bool:
     """Return True if a variable's name says that its value is secret."""
     parts = name.upper().split("_")
     names_a_place = parts == ["PWD"] or parts[-1] in {"FILE", "PATH", "DIR"} or parts[:2] == ["GIT", "CONFIG"]
-    return not names_a_place and (parts[-1] == "PW" or any(_SECRET_PART.fullmatch(part) for part in parts))
+    return not names_a_place and (parts[-1] == "PW" or any(_is("secret_part", part) for part in parts))
 
 
 def _spellings(value: str) -> set[str]:

@@ -115,8 +115,16 @@ _ESCAPE = r"\x1b(?:\[[0-?]{0,64}[ -/]{0,8}[@-~]|[\]PX^_][^\x07\x1b\n]{0,1000}(?:
 _COLOURS = pattern(r"(\x1b\[(?:(?:[0-4]|2[2-4]|3[1-79]|9[1-7])(?:;|(?=m))){0,8}m)")
 """The colours and weights of text that hide nothing: no background, nothing concealed, no black."""
 
+CONTEXT = 8
+"""Characters before a piece of text that tell what is visible of it; also the most marks that one letter may have."""
+
+_MARK = "[\u0300-\u036f\u0483-\u0489\u0591-\u05bd\u0610-\u061a\u064b-\u065f\u0e31-\u0e4e\u17d2\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff]"
+_STACKED = pattern(_MARK)
 _SUSPECT = pattern(f"[{_CONTROLS}{_UNSEEN}\u200d\ufe0e\ufe0f]")
-_HIDDEN = pattern(f"{_ESCAPE}|[{_CONTROLS}{_UNSEEN}]|(?<!{_EMOJI})(?:(?<!{_EMOJI}\ufe0f)\u200d|[\ufe0e\ufe0f])")
+_HIDDEN = pattern(
+    f"{_ESCAPE}|[{_CONTROLS}{_UNSEEN}]|(?<!{_EMOJI})(?:(?<!{_EMOJI}\ufe0f)\u200d|[\ufe0e\ufe0f])"
+    f"|(?<={_MARK * CONTEXT}){_MARK}"
+)
 _UNFINISHED = pattern(r"\x1b(?:\[[0-?]{0,64}[ -/]{0,8}|[\]PX^_][^\x07\x1b\n]{0,1000}\x1b?)?\Z")
 
 
@@ -126,7 +134,8 @@ _ASCII_CONTROLS = bytes((*range(9), 11, 12, *range(14, 32), 127))
 def visible(text: str) -> str:
     """Return text without escape sequences, control characters, and characters that are not seen or turn the text.
 
-    Tabs and line ends stay, and what joins and marks emoji behind an emoji.
+    Tabs and line ends stay, what joins and marks emoji behind an emoji, and eight marks of a letter: more of them would
+    cover the lines above.
     """
     return visible_part(text, 0, final=True)[0]
 
@@ -139,8 +148,8 @@ def plain(text: str) -> str:
 def visible_part(text: str, start: int, *, final: bool) -> tuple[str, int]:
     """Return what `visible` makes of a text from `start` on, and where that ends.
 
-    Unless it is `final`, this is where an escape sequence begins that has not ended yet. The two characters before
-    `start` count as context.
+    Unless it is `final`, this is where an escape sequence begins that has not ended yet. The `CONTEXT` characters
+    before `start` count, too.
     """
     if not _hides(text[start:]):
         return text[start:], len(text)
@@ -162,7 +171,7 @@ def _hides(text: str) -> bool:
     """Return True if the text may hold what is not visible."""
     if text.isascii():
         return len(text.encode().translate(None, _ASCII_CONTROLS)) < len(text)
-    return bool(_SUSPECT.search(text))
+    return bool(_SUSPECT.search(text) or _STACKED.search(text))
 
 
 def printable(text: str, most: int = 4_000) -> str:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ralph.system.text import PrintableStream, escaped, pattern, printable, visible, visible_part
+from ralph.system.text import CONTEXT, PrintableStream, escaped, pattern, printable, visible, visible_part
 
 
 def test_it_does_what_a_compiled_pattern_does() -> None:
@@ -39,6 +39,8 @@ def test_a_mistake_shows_with_the_first_use() -> None:
             "👩\u200d💻 ❤\ufe0f\u200d🔥 🏳\ufe0f\u200d🌈 1\ufe0f\u20e3",
             "👩\u200d💻 ❤\ufe0f\u200d🔥 🏳\ufe0f\u200d🌈 1\u20e3",
         ),
+        ("a" + "\u0301" * 500 + " ก" + "\u0e49" * 300 + "x", "a" + "\u0301" * 8 + " ก" + "\u0e49" * 8 + "x"),
+        ("tie\u0302\u0301ng Vie\u0323\u0302t", "tie\u0302\u0301ng Vie\u0323\u0302t"),
         ("gh\x1b👩\ufe0fp 👩\u200b\u200dx", "gh👩\ufe0fp 👩x"),
     ],
 )
@@ -47,7 +49,7 @@ def test_only_what_is_visible_is_left(text: str, seen: str) -> None:
     assert visible(seen) == seen
 
 
-@given(st.text(st.sampled_from("\x1b[]3m\x07\\a\u200d\ufe0f😀\nP\u200b\x9b"), max_size=30), st.randoms())
+@given(st.text(st.sampled_from("\x1b[]3m\x07\\a\u0301\u200d\ufe0f😀\nP\u200b\x9b"), max_size=30), st.randoms())
 def test_pieces_show_what_the_whole_shows(text: str, random: Random) -> None:
     whole, left, context, shown = visible(text), "", 0, ""
     while text:
@@ -55,7 +57,7 @@ def test_pieces_show_what_the_whole_shows(text: str, random: Random) -> None:
         left, text = left + text[:size], text[size:]
         seen, end = visible_part(left, context, final=not text)
         shown += seen
-        context = min(end, 2)
+        context = min(end, CONTEXT)
         left = left[end - context :]
     assert shown == whole
 
