@@ -61,18 +61,14 @@ _VALUES = {
 }
 _VALUE = {opened: pattern(value) for opened, (value, _) in _VALUES.items()}
 _VALUE_PART = {opened: pattern(rf"(?:{part})\Z") for opened, (_, part) in _VALUES.items()}
-_NAMING = pattern(r"""[\w.-]{2,60}[ \t\w.-]{0,20}[\s'"]{0,3}(?:[=>:|?,]{1,4}[`'"\s=]{0,5}[\w./+=:%-]{0,120})?\Z""")
 _WORDS = pattern(r"[A-Za-z]*[0-9]{0,4}(?:[-_.:/][A-Za-z]*[0-9]{0,4})*")
 _MEMBER = pattern(rf"(?=(?:[^.]*\.)*[A-Za-z_]+(?:\.|\Z)){_WORDS.pattern}")
 """Names, versions and paths: words with a number behind. The member of an object has a name without one."""
 _LETTER, _MIXED = pattern(r"[A-Za-z]"), pattern(r"(?=.*[A-Za-z]).*[0-9]")
-_STRONG = pattern(r"(?i)[_\"'-]?(?:store|key)?pass|pwd|secret")
 _PATTERNS = {name: pattern("".join(parts)) for name, parts in OWN["patterns"].items()}
 _VISIBLE = "".join(map(chr, range(0x21, 0x7F)))
 
 _KEY_LENGTH = 8_000
-_KEY_END = pattern(r"-----END [A-Za-z0-9 ]{0,60}-----|---- END [A-Z0-9 ]{0,60} ----|(?=Private-MAC:)")
-_KEY_LINES = pattern(r"(?:(?:\s|\\[nr])*(?:Proc-Type|DEK-Info):[^\n\\]{0,100})*(?:(?:\s|\\[nr])*[A-Za-z0-9+/=]{16,})*")
 
 
 class _Secret(NamedTuple):
@@ -268,7 +264,7 @@ def _is_open(text: str, start: int, rules: Sequence[Rule]) -> bool:
     """Return True if the text ends within what may become an assignment to the name that begins there."""
     if len(text) - start >= _OPEN:
         return False
-    if _ASSIGNING.match(text, start) or (rules and _NAMING.match(text, start)):
+    if _ASSIGNING.match(text, start) or (rules and _PATTERNS["naming"].match(text, start)):
         return True
     match = _ASSIGNED.match(text, start)
     return bool(match and _VALUE_PART[_opened(match)].match(text, match.end()))
@@ -321,7 +317,7 @@ def _looks_secret(match: re.Match[str], value: str, opened: str) -> bool:
     """
     name, between = match["name"], "=" if match["pair"] else match["between"]
     begin = match.start() + (name[0] in "_-")
-    strong, in_capitals = bool(_STRONG.match(name)), name.isupper()
+    strong, in_capitals = bool(_PATTERNS["strong"].match(name)), name.isupper()
     before, command = match.string[max(begin - 40, 0) : begin], match.string.rfind("vault ", max(begin - 200, 0), begin)
     is_vault = command >= 0 and _PATTERNS["vault"].match(match.string, command, begin)
     is_data = bool(is_vault or _PATTERNS["data"].search(before))
@@ -396,11 +392,11 @@ def _key_end(begin: re.Match[str], *, final: bool) -> int | None:
     whole = final or len(text) >= start + _KEY_LENGTH + 80
     ends = "Private-MAC:" if begin[0][0] == "P" else f"{begin[0].partition('BEGIN')[0]}END"
     last = text.find(ends, start, start + _KEY_LENGTH)
-    if last >= 0 and (closing := _KEY_END.match(text, last)):
+    if last >= 0 and (closing := _PATTERNS["key_end"].match(text, last)):
         return closing.end()
     if not whole:
         return None
     if last >= 0:
         return last
-    lines = _KEY_LINES.match(text, start, start + _KEY_LENGTH)
+    lines = _PATTERNS["key_lines"].match(text, start, start + _KEY_LENGTH)
     return lines.end() if lines else start

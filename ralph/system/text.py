@@ -115,10 +115,11 @@ _ESCAPE = r"\x1b(?:\[[0-?]{0,64}[ -/]{0,8}[@-~]|[\]PX^_][^\x07\x1b\n]{0,1000}(?:
 _COLOURS = pattern(r"(\x1b\[(?:(?:[0-4]|2[2-4]|3[1-79]|9[1-7])(?:;|(?=m))){0,8}m)")
 """The colours and weights of text that hide nothing: no background, nothing concealed, no black."""
 
-CONTEXT = 8
-"""Characters before a piece of text that tell what is visible of it; also the most marks that one letter may have."""
+CONTEXT = 8  # characters before a piece of text that tell what is visible of it; the most marks of a letter
 
-_MARK = "[\u0300-\u036f\u0483-\u0489\u0591-\u05bd\u0610-\u061a\u064b-\u065f\u0e31-\u0e4e\u17d2\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff]"
+_MARK = (
+    "[\u0300-\u036f\u0483-\u0489\u0591-\u05bd\u0610-\u061a\u064b-\u065f\u0e31-\u0e4e\u17d2\u1dc0-\u1dff\u20d0-\u20ff]"
+)
 _STACKED = pattern(_MARK)
 _SUSPECT = pattern(f"[{_CONTROLS}{_UNSEEN}\u200d\ufe0e\ufe0f]")
 _HIDDEN = pattern(
@@ -134,8 +135,7 @@ _ASCII_CONTROLS = bytes((*range(9), 11, 12, *range(14, 32), 127))
 def visible(text: str) -> str:
     """Return text without escape sequences, control characters, and characters that are not seen or turn the text.
 
-    Tabs and line ends stay, what joins and marks emoji behind an emoji, and eight marks of a letter: more of them would
-    cover the lines above.
+    Tabs and line ends stay, what joins and marks emoji behind an emoji, and up to eight marks of a letter.
     """
     return visible_part(text, 0, final=True)[0]
 

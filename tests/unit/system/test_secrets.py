@@ -155,6 +155,7 @@ ASSIGNED = {
     "docker's secret from a pipe": ("echo {} | docker secret create x -", "correcthorse"),
     "gh's token in a here-string": ("gh auth login --with-token <<< '{}'", "correct horse"),
     "gh's secret from a pipe": ("printf %s {} | gh secret set NAME", "correcthorse"),
+    "gh's secret before a here-string": ("gh secret set NAME --body {} && cat <<< file", "correcthorse"),
     "gcloud's secret from a pipe": ("echo -n '{}' | gcloud secrets create x --data-file=-", "correcthorse"),
     "sudo's here-string": ('sudo -S ls /root <<< "{}"', "correcthorse"),
     "a share's password": ("net use Z: \\\\files\\share /user:me {}", "correcthorse"),
