@@ -40,6 +40,7 @@ _OWN = tuple(word for key, value in OURS for word in ("-c", f"{key}={value}"))
 _BARE = (*_OWN, "-c", "core.bare=true", "-c", "transfer.unpackLimit=1", "-c", "core.logAllRefUpdates=false")
 _FETCH = ("fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-recurse-submodules", "--no-auto-maintenance")
 _PUSH = ("push", "--quiet", "--no-verify", "--no-recurse-submodules", "--no-signed")
+_REJECTED = re.compile(r"\[rejected\].*\((?:non-fast-forward|fetch first)\)", re.DOTALL)
 _PASSED_ON = ("GIT_SSH_COMMAND", "GIT_ASKPASS", "GIT_SSL_CAINFO", "GIT_SSL_CAPATH")
 
 
@@ -234,7 +235,14 @@ class Mirror:
 
     async def push(self, commit: str, branch: str) -> None:
         """Set a branch of the source to a commit that comes after its present one. Raises `GitError`."""
-        target = f"refs/heads/{branch}"
+        try:
+            await self._push(commit, f"refs/heads/{branch}")
+        except GitError as error:
+            if _REJECTED.search(str(error)):
+                raise GitError("it has commits that are not in the result") from error
+            raise
+
+    async def _push(self, commit: str, target: str) -> None:
         if self.source.local is None:
             await self.git(*_PUSH, self.source.address, f"{commit}:{target}", env=self.source.login())
             return
@@ -242,7 +250,8 @@ class Mirror:
             repository, bare = pinned(self.source.local, self._state)
         except WorkspaceError as error:
             raise GitError(error.problem.rstrip(".")) from error
-        words = (*_FETCH, *(("--update-head-ok",) if bare else ()), str(self.path), f"{commit}:{target}")
+        loud = (word for word in _FETCH if word != "--quiet")  # which would leave out why a branch is rejected
+        words = (*loud, *(("--update-head-ok",) if bare else ()), str(self.path), f"{commit}:{target}")
         await repository.users_git(*words, env=_FILE)
 
     async def _init(self) -> None:
