@@ -24,7 +24,7 @@ Those are the rules. Where no structured fact decides (a failure, a service's re
 further detector's signal) and the rules found nothing that blocks the agent, they are one voice of two: their vote is
 added to the learned chance of the state that they say (`detectors.wording`), and the state with the most votes wins. It
 is done only from `SURE` of all votes on, and never with open boxes or for a report of tests alone. In a brief reply
-only the rules say done, and any other state that they do not say needs that share, too. Where the workspace moved, only
+only the rules say done; in one of a few words any other state needs that share, too. Where the workspace moved, only
 they say blocked, question, limited or unknown. Words complete a run only if the result is done.
 
 A reply can also say that its iteration moved nothing (`find_standstill`). The first that applies:
@@ -203,11 +203,11 @@ class Chances(dict[State, float]):
 RULES_VOTE = 0.2
 """The weight of the rules' state beside the learned chances, whose sum is 1."""
 
-BRIEF = 25
-"""Distinct words below which only the rules say done: the learned chances rest on too few."""
+BRIEF, FEW = 25, 12
+"""Distinct words below which only the rules say done, and any other state takes `SURE`: the chances rest on too few."""
 _FALLING = 10  # distinct words at which the rules' vote is 1; it falls with their number, down to `RULES_VOTE`
 SURE = 0.6
-"""The share of all votes from which a reply counts as done, and a brief one as anything that the rules do not say."""
+"""The share of all votes from which a reply counts as done, and one of few words as what the rules do not say."""
 
 
 def judge(reply: Reply, *, told: bool = False) -> tuple[StateResult, CompletionSignal]:
@@ -238,7 +238,7 @@ def _elected(reply: Reply, rules: State, chances: Chances, *, test_only: bool) -
     vote = RULES_VOTE if rules == "unknown" else max(RULES_VOTE, _FALLING / max(1, chances.words))
     votes: dict[State, float] = {**chances, rules: chances[rules] + vote}
     standing: set[State] = {"progress", rules}
-    standing |= {state for state in votes if not brief or votes[state] >= SURE * (1 + vote)}
+    standing |= {state for state in votes if chances.words >= FEW or votes[state] >= SURE * (1 + vote)}
     if brief or test_only or _open_items(reply) or votes["done"] < SURE * (1 + vote):
         standing.discard("done")
     if reply.context.progressed:

@@ -70,6 +70,7 @@ def test_the_status_block_needs_no_verdict():
         ("待命中，等待你的指令。", "", "question"),
         ("Alles ist eingerichtet. Ich warte auf deinen Befehl.", "", "question"),
         ("Copy the file to /etc/app, then I can continue.", "", "blocked"),
+        ("Для выгрузки нужен доступ к архиву, у меня его нет. Прошу выдать права, потом продолжу.", "", "blocked"),
         ("failed to run command", "", "error"),
         ("Pre-flight check is taking longer than expected. Run with LOG=debug to see slow API requests.", "", "error"),
         ("All 74 stories are done. This was no-op session #66. The loop must be stopped.", "", "done"),
