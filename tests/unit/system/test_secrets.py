@@ -179,6 +179,7 @@ ASSIGNED = {
     "a bearer of letters": ("Authorization: Bearer {}", "correcthorse"),
     "a variable of Terraform": ('variable "db_password" {{\n  default = "{}"\n}}', "correcthorse"),
     "a hash of passwords": ("root:{}:19700:0:99999:7:::", "$6$" + FILLER[:16] + "$" + FILLER),
+    "a sentence with a word": ("The password for the test database is {}.\n", "bluebird"),
     "a wallet": ("mnemonic: {}\n", "abandon ability able about above absent absorb abstract absurd abuse access acid"),
     "an apostrophe": ('password: "{}"', "it'scorrecthorse"),
 }
@@ -207,6 +208,7 @@ ORDINARY = (
     "password: at least eight characters long\npassword: user account login\nsecret = cfg2.member",
     "The password is sha256 hashed, the secret is base64; pass = all tests are green",
     'echo "curl -u user:" "$USER:$PASS"; ssh-keygen -N "" -f key; vault kv get secret/x; chpasswd < file',
+    "The password is required. The password is wrong, the password is hashed. The password is too short.",
     "docker secret create x ./file; gh auth login --with-token < file; cat <<< word",
     'Send "hello" and expect "hello"; res.send("ok"); sudo -S ls; expect(field("Password")).toBeVisible(); send("x")',
     "net use Z: \\\\files\\share /delete; Authorization: Bearer authentication; X-Api-Key: your-key",
