@@ -14,11 +14,9 @@ from ralph.errors import PluginConflictError, PluginError, RalphError, SettingEr
 from ralph.system.text import one_line
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from ralph.executors import Executor
     from ralph.plugins import Command, CommandContext, Plugins
-    from ralph.plugins.discovery import Offer, Plugin
+    from ralph.plugins.discovery import Plugin
 
 Names = Annotated[
     list[str],
@@ -140,7 +138,7 @@ def plugins_of(folder: Path, *, usable: bool = False) -> "Plugins":
 def described_commands() -> dict[str, str]:
     """Return the descriptions of the plug-ins' commands by name; `ralph plugins` reports problems with them."""
     try:
-        return {name: offer.thing.about for name, offer in _commands().items()}
+        return {name: offer.thing.about for name, offer in plugins_of(Path.cwd()).named("ralph_commands").items()}
     except RalphError:
         return {}
 
@@ -173,7 +171,7 @@ def command_app(name: str) -> Any:
     from ralph.plugins.discovery import failure
 
     try:
-        offer = _commands().get(name)
+        offer = plugins_of(Path.cwd()).named("ralph_commands").get(name)
     except RalphError as error:
         problem = f"Ralph has no command {name!r} of its own, and plug-ins cannot be searched for it: {error.problem}"
         raise PluginError(problem, error.remedy) from error
@@ -206,8 +204,3 @@ def command_context() -> "CommandContext":
         return executor_for(chosen, plugins=load_plugins(found, Path.cwd()))
 
     return CommandContext(executor)
-
-
-def _commands() -> "Mapping[str, Offer]":
-    """Raise a `RalphError` if the settings are not valid or two commands have the same name."""
-    return plugins_of(Path.cwd()).named("ralph_commands")

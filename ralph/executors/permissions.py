@@ -45,7 +45,7 @@ from ralph.errors import UnknownNameError, UsageError
 from ralph.executors.accesses import GIT_READERS, Access, PermissionRequest, accesses
 from ralph.executors.shell_text import UnreadableScriptError
 from ralph.system.files import home_folders
-from ralph.system.patterns import is_literal, path_matcher
+from ralph.system.patterns import is_literal, path_matcher, takes
 from ralph.types import evolve
 from ralph.types.choices import PermissionMode
 
@@ -200,6 +200,8 @@ class Pattern:
             raise UsageError(f"{option}: {text!r} cannot be read as a pattern.", remedy)
         if match[1] not in _KINDS:
             raise UnknownNameError("kind of permission", match[1], _KINDS)
+        if match[1] in {"read", "write"} and match[2] and not (is_literal(match[2]) or takes(match[2])):
+            raise UsageError(f"{option}: {text!r} can match no path.", "Write the path as in .gitignore.")
         return cls(match[1], match[2])
 
     def matches(self, access: Access, where: _Where) -> bool:

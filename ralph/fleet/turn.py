@@ -21,6 +21,7 @@ from ralph.fleet.tables import Tables
 from ralph.fleet.task import Task
 from ralph.loop.assembly import confinement_for, runner_arguments
 from ralph.plugins import Plugins
+from ralph.plugins.isolation import announce
 from ralph.plugins.loading import load_plugins
 from ralph.records.record import IterationRecord, RunRecord
 from ralph.settings import Source, read_settings
@@ -189,11 +190,9 @@ class Turn:
             return ""
         made = await self._place.deliver(record)
         problems = [made.problem] if made.problem else []
-        for tell in self._plugins.things("ralph_deliveries") if self._plugins else ():
-            try:
-                await anyio.to_thread.run_sync(tell, made, record)
-            except Exception as error:  # noqa: BLE001 - it is a plug-in's
-                problems.append(f"a plug-in failed: {type(error).__name__}: {error}"[:500])
+        if self._plugins:
+            offers = self._plugins.offers("ralph_deliveries")
+            problems += await anyio.to_thread.run_sync(announce, offers, made, record)
         place = {"pushed": f"pushed to {made.branch}", "bundle": f"kept in the bundle {made.where}"}.get(made.kind, "")
         return "; ".join(filter(None, (place, *problems)))
 

@@ -42,7 +42,8 @@ class GuardedAnalyzer:
 
 def prompt_texts(offers: Iterable[Offer], context: PromptContext) -> list[str]:
     """Return the sections that plug-ins add to a prompt."""
-    return [text for offer in offers if (text := _text(offer, context))]
+    said = (_given(each, lambda each=each: each.thing.text(context), (str,), "text") for each in offers)
+    return [text for each in said if isinstance(each, str) and (text := printable(each.strip(), _MOST))]
 
 
 def guarded_detector(offer: Offer) -> Detector:
@@ -69,11 +70,6 @@ def announce(offers: Iterable[Offer], delivery: Delivery, record: object) -> lis
             _complain(offer, f"failed: {failure(error)}")
             problems.append(f"{offer.plugin.title} failed: {failure(error)}")
     return problems
-
-
-def _text(offer: Offer, context: PromptContext) -> str:
-    said = _given(offer, lambda: offer.thing.text(context), (str,), "text")
-    return printable(said.strip(), _MOST) if isinstance(said, str) else ""
 
 
 def _given(offer: Offer, ask: Callable[[], object], kinds: tuple[type, ...], meant: str) -> object:

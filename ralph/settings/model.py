@@ -35,6 +35,7 @@ from ralph.system.declarations import (
     format_duration,
     parse_duration,
 )
+from ralph.system.patterns import takes
 from ralph.system.sandbox import Sandbox, Variables
 from ralph.types import evolve
 from ralph.types.choices import (
@@ -125,6 +126,8 @@ def _require_within(glob: str) -> str:
         raise ValueError("the home folder is not meant in a workspace; write it from the workspace on, as in docs/*.md")
     if {"", ".", ".."} & set(path.strip("/").split("/")):
         raise ValueError("no path in the workspace matches it; write it from the workspace on, as in docs/*.md")
+    if takes(glob) is None:
+        raise ValueError("it can match nothing; write it as in .gitignore, as in docs/*.md")
     return glob
 
 

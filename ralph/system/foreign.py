@@ -22,10 +22,7 @@ def maker(thing: object) -> str:
 
 
 def culprit(error: BaseException) -> str:
-    """Return the title of the plug-in whose code an exception passed through, the innermost one; empty if none.
-
-    A method that a plug-in's class inherits counts as its code if the exception was raised there.
-    """
+    """Return the plug-in whose code, or whose object's method, an exception passed through; empty if none."""
     frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
     owner = maker(frames[-1].f_locals.get("self")) if frames else ""
     return next((title for module in _modules(error) if (title := _title_of(module))), owner)

@@ -29,6 +29,11 @@ def path_matcher(patterns: Iterable[str]) -> Callable[[str], bool]:
     return lru_cache(_REMEMBERED)(GitIgnoreSpec.from_lines(lines, _Linear, backend="simple").match_file)
 
 
+def takes(pattern: str) -> bool | None:
+    """Return True if a pattern takes paths in, False if it takes them out, None if it can match nothing, as in git."""
+    return next((each.include for each in GitIgnoreSpec.from_lines([pattern], _Linear).patterns), None)
+
+
 def is_literal(pattern: str) -> bool:
     """Return whether a pattern has nothing but the names of one path."""
     return not set(pattern) & set("*?[\\!#")
@@ -65,10 +70,13 @@ class _Linear(GitIgnoreSpecPattern):
 
     @classmethod
     def pattern_to_regex(cls, pattern: AnyStr) -> tuple[AnyStr | None, bool | None]:
-        regex, include = super().pattern_to_regex(pattern)
-        if not isinstance(regex, str):
-            return regex, include
-        return (None, None) if set(regex) & set(_PARTS) else (_atomic(regex), include)
+        try:
+            regex, include = super().pattern_to_regex(pattern)
+            if isinstance(regex, str):
+                return (None, None) if set(regex) & set(_PARTS) else (re.compile(_atomic(regex)).pattern, include)
+        except (ValueError, re.error):
+            return None, None
+        return regex, include
 
 
 def _atomic(regex: str) -> str:

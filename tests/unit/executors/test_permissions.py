@@ -411,3 +411,10 @@ def test_what_cannot_be_read_is_denied_with_a_way_out() -> None:
     assert "Split it" in denied("$(" * 1_000)
     assert "Split it" in denied("x" * 1_000_000, PermissionPolicy(mode="approve-all", deny=("shell(git push)",)))
     assert denied("x" * 1_000_000, PermissionPolicy(mode="approve-all")) == ""
+
+
+@pytest.mark.parametrize("pattern", ["write([z-a])", "read(a\\)", "read(!x)", "write(#x*)"])
+def test_a_pattern_that_can_match_no_path_is_refused(pattern: str) -> None:
+    with pytest.raises(UsageError, match="can match no path"):
+        PermissionPolicy.named("workspace", deny=(pattern,))
+    PermissionPolicy.named("workspace", deny=("read(/)", "read(\\!x)", "write(../a/*.md)"))

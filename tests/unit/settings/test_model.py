@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pydantic import ValidationError
 
 from ralph.decision.claims import STRATEGIES
 from ralph.settings import FLAGS, TRUSTED_ONLY, ExecutorSettings, Setting, Settings, environment, settings_in
@@ -85,3 +86,9 @@ def test_the_time_outs_of_a_runner_and_of_the_settings_are_the_same() -> None:
 def test_a_duration_is_written_as_it_is_read(seconds: float, text: str) -> None:
     assert format_duration(seconds) == text
     assert parse_duration(text) == seconds
+
+
+@pytest.mark.parametrize("pattern", ["[z-a]", "b\\", "# notes"])
+def test_a_pattern_to_protect_that_can_match_nothing_is_refused(pattern: str) -> None:
+    with pytest.raises(ValidationError, match="it can match nothing"):
+        Settings(protect=(pattern,))

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pathspec import GitIgnoreSpec
 
-from ralph.system.patterns import path_matcher
+from ralph.system.patterns import path_matcher, takes
 
 CASES = [
     ("*.log", ["a.log", "deep/down/a.log", ".log", "a.log/inside"], ["a.logs", "log", "alog"]),
@@ -40,6 +40,14 @@ def test_a_later_pattern_takes_paths_out() -> None:
     means = path_matcher(["tests/*", "!tests/new_*.py"])
     assert means("tests/a.py")
     assert not means("tests/new_a.py")
+
+
+def test_what_git_cannot_read_matches_nothing_and_stops_nothing() -> None:
+    for pattern in ("[z-a]", "b\\", "!", "# a", ""):
+        assert takes(pattern) is None
+        assert not path_matcher([pattern])("b")
+    assert (takes("docs"), takes("!docs")) == (True, False)
+    assert path_matcher(["[z-a]", "*.py"])("a.py")
 
 
 def test_git_means_the_same(tmp_path: Path) -> None:
