@@ -33,6 +33,7 @@ _GROUP = 0.1  # seconds; a group waits for half of that, since the fact that end
 _TRIES_AGAIN = "The run waits until it can be written again, and tries every few seconds."
 _FIRST_RETRY = 0.1
 _LONGEST_RETRY = 5.0
+_LONGEST_WAIT = 86_400.0
 
 
 class Clock:
@@ -216,12 +217,11 @@ class EventLog:
                 raise
             await self.dispatcher.publish(Paused(**self.stamp(), reason=f"{error.problem} {_TRIES_AGAIN}"))
             left = self.time_left()
-            timer = None if left is None else asyncio.get_running_loop().call_later(left, self.hurry)
+            timer = asyncio.get_running_loop().call_later(_LONGEST_WAIT if left is None else left, self.hurry)
             try:
                 await self._keep_trying(kept, **more)
             finally:
-                if timer is not None:
-                    timer.cancel()
+                timer.cancel()
             await self.dispatcher.publish(Resumed(**self.stamp()))
 
     async def _keep_trying(self, kept: Sequence[Event], **more: Any) -> None:

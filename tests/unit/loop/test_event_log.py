@@ -406,6 +406,14 @@ async def test_a_person_who_wants_the_end_waits_for_no_store_and_is_told_what_is
     assert troubled.tries == tries, "it is not tried for ever"
 
 
+async def test_without_a_limit_a_store_that_cannot_be_written_is_waited_for_up_to_a_time(
+    troubled: Troubled, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ralph.loop.event_log._LONGEST_WAIT", 0.3)
+    with anyio.fail_after(30), pytest.raises(StoreError, match="The disk is full"):
+        await EventLog(troubled, "r", 0, []).commit(FACT)
+
+
 async def test_a_store_that_only_stumbles_keeps_what_was_written_in_a_hurry(troubled: Troubled) -> None:
     async def refuse_once() -> None:
         troubled.tries += 1
