@@ -134,7 +134,7 @@ def worker(
     Then it finishes the iterations that are running, returns the tasks to the
     queue, and ends; a second signal ends it at once. With --until-empty it
     ends with code 1 if one of its tasks failed, or if tasks are left that
-    wait for one that failed.
+    wait for one that failed, or whose labels no worker has.
     """
     from ralph.fleet import Worker
 

@@ -1,6 +1,7 @@
 """The records of a fleet as its commands and views read them: entries of tasks, workers, limits, and the status."""
 
 import json
+from collections.abc import Collection
 from contextlib import suppress
 from typing import Any, Literal, NamedTuple
 
@@ -93,6 +94,10 @@ class Entry(BaseModel, frozen=True):
         with suppress(ValueError, AttributeError):
             return str(json.loads(self.body).get("task", ""))
         return ""
+
+    def suits(self, labels: Collection[str]) -> bool:
+        """Return True if a worker with these labels may run it."""
+        return set(json.loads(self.labels)) <= {*labels}
 
     @property
     def workflow_id(self) -> str:

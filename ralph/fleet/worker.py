@@ -237,7 +237,11 @@ class Worker:
     async def _is_empty(self) -> bool:
         with suppress(StoreError):
             left = await self._fleet.entries((*ACTIVE, "queued"), _LOOKED_AT)
-            if all(entry.state == "queued" and entry.blocked for entry in left):
+            if any(entry.state != "queued" for entry in left):
+                return False
+            others = (await self._fleet.status()).workers if left else ()
+            known = [worker.labels for worker in (self._me, *others) if worker.state in {"working", "draining"}]
+            if not any(not entry.blocked and any(entry.suits(labels) for labels in known) for entry in left):
                 self.failed += [entry.name or entry.id for entry in left]
                 return True
         return False

@@ -27,6 +27,7 @@ _FIRST = 200
 """Runs that are read before the first picture, and again every few seconds."""
 _ALL = 1_000_000
 _EVERY = 2.0
+_NONE_LEFT = "No run matches the filter and the search; Esc clears them."
 _LONG_AGO = datetime.min.replace(tzinfo=UTC)
 _MOST_UNFINISHED = 500
 
@@ -173,7 +174,7 @@ class RunsScreen(Screen[None]):
                     await self._refresh(store, most)
                     await self._look_at_unfinished(store)
                     most = _FIRST
-                    self.list.empty = self._none_yet
+                    self.list.empty = _NONE_LEFT if self._runs else self._none_yet
             await sleep(_EVERY)
 
     async def _refresh(self, store: "Store", most: int) -> None:
@@ -213,8 +214,6 @@ class RunsScreen(Screen[None]):
             tabs.query_one(f"#{name}", Tab).label = Content(f"{label} {counts[name]:,}")
         group = tabs.active or "all"
         shown = found if group == "all" else [run for run in found if run.group == group]
-        if self._runs:
-            self.list.empty = "No run matches the filter and the search; Esc clears them."
         self.list.show(shown)
 
     @on(Input.Changed)

@@ -6,7 +6,9 @@ from typing import Any, cast
 
 import pytest
 
+from ralph.fleet import Fleet, Task, WorkerEntry
 from ralph.fleet.records import Beat, Entry, FleetLimits
+from ralph.fleet.tables import Tables
 from ralph.fleet.turn import Setting, Turn
 from ralph.fleet.worker import Worker
 from ralph.records.record import RunRecord
@@ -52,3 +54,20 @@ async def test_a_turn_that_waits_for_a_limit_is_woken_when_that_changes(
     await worker._beat_once()
     await worker._beat_once()
     assert woken == [worker._turns["waits"].entry.workflow_id]
+
+
+@pytest.mark.parametrize(
+    ("others", "ends"), [((), True), (("linux",), True), (("gpu", "linux"), False)], ids=["alone", "without", "with"]
+)
+async def test_a_worker_that_works_until_the_queue_is_empty_leaves_what_no_worker_has_the_labels_for(
+    tmp_path: Path, others: tuple[str, ...], ends: bool
+) -> None:
+    url = str(tmp_path / "ralph.db")
+    worker = cast("Any", Worker(url, until_empty=True))
+    async with Fleet(url) as fleet:
+        await fleet.submit([Task(name="render", task="Render it.", folder=tmp_path, labels=("gpu",))])
+        if others:
+            await fleet.do(Tables.register, WorkerEntry(name="other", token="t", labels=others), 60.0, dead=False)
+        worker._fleet = fleet
+        assert await worker._is_empty() is ends
+    assert worker.failed == (["render"] if ends else [])

@@ -249,6 +249,16 @@ async def test_a_store_that_does_not_exist_yet_is_waited_for(tui: Tui, monkeypat
         await app.shows("Upgrade the database")
 
 
+async def test_a_search_that_leaves_nothing_says_so(tui: Tui, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ralph.watch.tui.runs._EVERY", 0.2)
+    async with tui() as app:
+        await app.shows("Fix the median")
+        await app.press("slash", *"zzz")
+        await app.shows("No run matches the filter and the search; Esc clears them.")
+        await app.press("x")
+        await app.shows("No run matches the filter and the search; Esc clears them.")
+
+
 async def test_the_fleet_is_shown_live_and_opens_a_run(tui: Tui) -> None:
     def task(iterations: int) -> Entry:
         run, body = "20261121-aaaa", '{"task": "Fix the\\u001b[31m median"}'
