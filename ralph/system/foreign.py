@@ -1,6 +1,5 @@
 """Foreign code: the plug-in that a thing or an exception comes from, for messages that name it."""
 
-import asyncio
 import os
 import sys
 import traceback
@@ -30,6 +29,8 @@ def culprit(error: BaseException) -> str:
 
 def pass_on(error: BaseException) -> None:
     """Raise an exception again that is no fault of foreign code: Ctrl-C, or a cancellation of the current task."""
+    import asyncio
+
     cancelled = isinstance(error, asyncio.CancelledError) and (task := asyncio.current_task()) and task.cancelling()
     if cancelled or isinstance(error, KeyboardInterrupt | GeneratorExit):
         raise error

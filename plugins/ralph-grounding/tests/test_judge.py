@@ -14,7 +14,6 @@ from ralph.testing import Fail, Garbage, Hang, ModelRequest, ModelServer, Say, S
 from ralph.types.output import Usage
 from ralph_grounding import AIResponse, ExpectedAnswer, ExpectedClaim, GroundingAnalyzer, GroundTruth, Query
 from ralph_grounding.errors import ProviderError
-from ralph_grounding.ground_truth.chunks import page_of_text
 from ralph_grounding.judging.asking import Judging
 from ralph_grounding.judging.base import Judge, JudgeQuestion, Tokens, Verdict
 from ralph_grounding.judging.choose import judge_for
@@ -99,21 +98,6 @@ async def test_a_contradiction_is_reported_with_the_words_that_make_it():
     assert [conflict.said for conflict in match.conflicts] == ["Doors are unlocked from nine"]
     assert result.scores.contradiction_rate == 100
     assert result.feedback.claims.contradicts[0].statement == "Doors are unlocked from nine"
-
-
-async def test_what_contradicts_a_claim_is_not_highlighted_though_the_ground_truth_says_it():
-    ground = GroundTruth(pages=(page_of_text(PARAPHRASE, url="https://museum.example/visit"),))
-    expected = ExpectedAnswer(claims=(ExpectedClaim(statement="The museum opens at ten."),))
-    query = Query(id="q", text="When does it open?", expected=expected)
-    shown: list[set[str]] = []
-    with ModelServer(lambda _: verdict("contradicted", "Doors are unlocked from nine each morning.")) as server:
-        for judge in (None, judging(server.base_url)):
-            async with GroundingAnalyzer(judging=judge) as analyzer:
-                result = await analyzer.analyze(AIResponse(query_id="q", response=PARAPHRASE), query, ground)
-            shown.append({one.response_text.strip() for one in result.feedback.highlights.highlights})
-    doors, entry = PARAPHRASE.split(". ")
-    assert shown == [{f"{doors}.", entry}, {entry}]
-    assert [one.statement for one in result.feedback.claims.contradicts] == [f"{doors}."]
 
 
 async def test_the_request_is_structured_and_exact(server):

@@ -63,7 +63,7 @@ def check_list(
     """
     judgements = completeness.matches if completeness else ()
     contradicted = [_against_claim(judged) for judged in judgements if judged.conflicts]
-    told = _starts(contradicted)
+    told = sorted(conflict.position.start for one in contradicted for conflict in one.conflicts)
     others = [found for found in matches if not _has_any(found.span, told)]
     contradicted += [_against_source(response, found) for found in others if found.conflicts]
     unknown = [
@@ -106,10 +106,6 @@ def _against_source(response: str, found: Match) -> Contradiction:
     )
 
 
-def _starts(contradicted: Sequence[Contradiction]) -> list[int]:
-    return sorted(conflict.position.start for one in contradicted for conflict in one.conflicts)
-
-
 def _has_any(span: Span, starts: Sequence[int]) -> bool:
     """Return True if a conflict begins in the piece: a conflict with an expected claim is reported once."""
     place = bisect_left(starts, span.start)
@@ -131,14 +127,10 @@ async def highlight_feedback(
     return highlighted(response, await match(response, ground_truth, provider), threshold)
 
 
-def highlighted(
-    response: str, matches: Sequence[Match], threshold: float, against: Sequence[Contradiction] = ()
-) -> HighlightFeedback:
-    """Build the same feedback from existing matches; what contradicts something is not highlighted."""
-    told = _starts(against)
-    supported = [found for found in matches if found.is_supported(threshold) and not _has_any(found.span, told)]
-    kept = {found.span for found in supported}
-    others = [found.span for found in matches if found.span not in kept]
+def highlighted(response: str, matches: Sequence[Match], threshold: float) -> HighlightFeedback:
+    """Build the same feedback from existing matches."""
+    supported = [found for found in matches if found.is_supported(threshold)]
+    others = [found.span for found in matches if not found.is_supported(threshold)]
     visible = _visible(response, Span(0, len(response)))
     covered = sum(_visible(response, found.span) for found in supported)
     return HighlightFeedback(
@@ -182,5 +174,7 @@ async def give_feedback(
         ProviderError: the provider does not answer.
     """
     matches = await match(response, ground_truth, provider)
-    claims = check_list(completeness, response, matches if ground_truth.chunks else (), threshold)
-    return Feedback(claims=claims, highlights=highlighted(response, matches, threshold, claims.contradicts))
+    return Feedback(
+        claims=check_list(completeness, response, matches if ground_truth.chunks else (), threshold),
+        highlights=highlighted(response, matches, threshold),
+    )
